@@ -1,0 +1,45 @@
+# Everything runs in environments that this file makes; the machine needs Python (>= 3.11) and make only.
+PYTHON ?= python3
+VENV := .venv
+BENCH := .venv-bench
+BIN := $(VENV)/bin
+
+.PHONY: help test test-all check format bench clean
+
+help:  ## say what there is
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+# pip's wheels are built anew whenever the project file changes
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,test,check]"
+	touch $@
+
+test: $(VENV)/ready  ## the tests (minutes)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/ready  ## the tests and the slow ones
+	$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/ready  ## lint, types, architecture
+	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/architecture
+
+format: $(VENV)/ready  ## put the code into shape
+	$(BIN)/ruff check --fix src tests examples benchmarks
+	$(BIN)/ruff format src tests examples benchmarks
+
+$(BENCH)/ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.12"
+	touch $@
+
+bench: $(BENCH)/ready  ## measure against peers, in an environment of its own
+	$(BENCH)/bin/python -m benchmarks
+
+clean:  ## remove the environments and caches
+	rm -rf $(VENV) $(BENCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

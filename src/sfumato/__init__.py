@@ -1,0 +1,94 @@
+"""sfumato publishes functions of private data under differential privacy.
+
+>>> import numpy as np, sfumato as sf
+>>> target = sf.BlackBox(lambda data: lambda points: 0 * points[:, 0] + data.mean(), sensitivity=0.01, range=(0, 1))
+>>> release = sf.release(target, np.full(100, 0.5), sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0), basis=sf.Bernstein(2))
+>>> release.guarantee.epsilon
+1.0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from sfumato._version import __version__
+
+if TYPE_CHECKING:
+    from sfumato import errors, noise
+    from sfumato.bases.bernstein import Bernstein, Step
+    from sfumato.bases.smoothness import Hoelder, Linear, Smooth
+    from sfumato.choosing import select
+    from sfumato.core.box import Box, Categorical, Integer, Periodic
+    from sfumato.core.certificate import Certificate
+    from sfumato.core.neighbours import Person
+    from sfumato.core.privacy import Guarantee, Privacy
+    from sfumato.core.selection import AboveThreshold
+    from sfumato.pipeline import Plan, plan, release
+    from sfumato.releases.function import FunctionRelease
+    from sfumato.releases.io import load
+    from sfumato.targets.black_box import BlackBox
+
+# Where each public name lives. Nothing is imported before it is asked for.
+_HOMES = {
+    "AboveThreshold": "core.selection",
+    "Bernstein": "bases.bernstein",
+    "BlackBox": "targets.black_box",
+    "Box": "core.box",
+    "Categorical": "core.box",
+    "Certificate": "core.certificate",
+    "FunctionRelease": "releases.function",
+    "Guarantee": "core.privacy",
+    "Hoelder": "bases.smoothness",
+    "Integer": "core.box",
+    "Linear": "bases.smoothness",
+    "Periodic": "core.box",
+    "Person": "core.neighbours",
+    "Plan": "pipeline",
+    "Privacy": "core.privacy",
+    "Smooth": "bases.smoothness",
+    "Step": "bases.bernstein",
+    "load": "releases.io",
+    "plan": "pipeline",
+    "release": "pipeline",
+    "select": "choosing",
+}
+
+__all__ = [
+    "AboveThreshold",
+    "Bernstein",
+    "BlackBox",
+    "Box",
+    "Categorical",
+    "Certificate",
+    "FunctionRelease",
+    "Guarantee",
+    "Hoelder",
+    "Integer",
+    "Linear",
+    "Periodic",
+    "Person",
+    "Plan",
+    "Privacy",
+    "Smooth",
+    "Step",
+    "__version__",
+    "errors",
+    "load",
+    "noise",
+    "plan",
+    "release",
+    "select",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"sfumato.{_HOMES[name]}"), name)
+    if name in ("errors", "noise"):
+        return import_module(f"sfumato.{name}")
+    raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

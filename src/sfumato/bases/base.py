@@ -1,0 +1,140 @@
+"""What every basis on a lattice offers: one matrix an axis, combined by tensor products.
+
+A target is known by its values on the lattice. ``axis_transform`` turns lattice values into evaluation
+coefficients along one axis, ``axis_values`` evaluates along one axis; everything else follows.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.checks import positive_integer
+from sfumato.core.box import Box
+from sfumato.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+LARGEST_LATTICE = 2**26  # half a gigabyte of coefficients
+_BLOCK = 2**21  # doubles held at once while evaluating
+
+
+@dataclass(frozen=True)
+class LatticeBasis(ABC):
+    """A tensor-product basis on the lattice ``{0, 1/k, ..., 1}`` of each axis of the box.
+
+    Parameters
+    ----------
+    degree
+        ``k``: one number for every axis, or one per column.
+    """
+
+    degree: int | tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.degree, Sequence):
+            object.__setattr__(self, "degree", tuple(positive_integer("degree", k) for k in self.degree))
+        else:
+            object.__setattr__(self, "degree", positive_integer("degree", self.degree))
+
+    @abstractmethod
+    def axis_values(self, degree: int, unit: Floats, derivative: int = 0) -> Floats:
+        """``(m, degree + 1)``: the (derivative of the) evaluation basis at points of [0, 1]."""
+
+    @abstractmethod
+    def axis_transform(self, degree: int) -> Floats | None:
+        """``(degree + 1, degree + 1)``: from lattice values to evaluation coefficients; None for the identity."""
+
+    @abstractmethod
+    def axis_integral(self, degree: int, low: float, high: float) -> Floats:
+        """``(degree + 1,)``: integrals of the evaluation basis over a part of [0, 1]."""
+
+    @abstractmethod
+    def norming_nodes(self, degree: int) -> tuple[Floats, float]:
+        """Points of [0, 1], and by how much the largest value anywhere can exceed the largest at them."""
+
+    @abstractmethod
+    def lebesgue_constant(self, degree: int) -> float:
+        """The largest sum of absolute weights at any point of [0, 1], along one axis, from above."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which a release file rebuilds the basis."""
+
+    def degrees(self, box: Box) -> tuple[int, ...]:
+        """The degree along each axis of the box."""
+        box.intervals()  # refuses categorical columns
+        if isinstance(self.degree, int):
+            return (self.degree,) * box.dimension
+        if len(self.degree) != box.dimension:
+            raise ParameterError(
+                f"degree needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
+            )
+        return self.degree
+
+    def shape(self, box: Box) -> tuple[int, ...]:
+        """The lattice's shape, refusing one that would not fit into memory."""
+        shape = tuple(k + 1 for k in self.degrees(box))
+        if math.prod(shape) > LARGEST_LATTICE:
+            size = f"{' x '.join(map(str, shape))} = {math.prod(shape):.3g} points"
+            raise ParameterError(
+                f"the lattice has {size} ({math.prod(shape) * 8 / 2**30:.3g} GiB), at most {LARGEST_LATTICE:,} are "
+                f"allowed; lower degree={self.degree!r} or the number of columns ({box.dimension})"
+            )
+        return shape
+
+    def size(self, box: Box) -> int:
+        """The number of lattice points, which is the number of coefficients."""
+        return math.prod(self.shape(box))
+
+    def lattice(self, box: Box) -> Floats:
+        """``(size, l)``: the lattice points in user units, last column fastest."""
+        axes = [np.arange(n) / (n - 1) for n in self.shape(box)]
+        grid = np.meshgrid(*axes, indexing="ij")
+        return box.from_unit(np.stack([g.ravel() for g in grid], axis=1))
+
+    def transform(self, coefficients: Floats, box: Box) -> Floats:
+        """Turn the ``(size,)`` lattice values into an evaluation tensor, axis by axis."""
+        tensor = coefficients.reshape(self.shape(box))
+        for axis, degree in enumerate(self.degrees(box)):
+            matrix = self.axis_transform(degree)
+            if matrix is not None:
+                tensor = np.moveaxis(np.tensordot(matrix, tensor, axes=(1, axis)), 0, axis)
+        return np.ascontiguousarray(tensor)
+
+    def axis_weights(self, box: Box, axis: int, unit: Floats, derivative: int) -> Floats:
+        """``(m, k + 1)``: how the function at each point depends on the lattice values along one axis."""
+        degree = self.degrees(box)[axis]
+        values = self.axis_values(degree, unit, derivative)
+        matrix = self.axis_transform(degree)
+        return values if matrix is None else values @ matrix
+
+    def evaluate(self, tensor: Floats, unit: Floats, derivatives: Sequence[int]) -> Floats:
+        """Evaluate an evaluation tensor at ``(m, l)`` points of the unit cube, by blocked matrix products."""
+        result = np.empty(len(unit))
+        block = max(1, _BLOCK // max(tensor.size // tensor.shape[0], *tensor.shape))
+        rest = tensor.reshape(tensor.shape[0], -1)
+        for start in range(0, len(unit), block):
+            part = unit[start : start + block]
+            matrices = [
+                self.axis_values(n - 1, part[:, axis], derivatives[axis]) for axis, n in enumerate(tensor.shape)
+            ]
+            value = matrices[0] @ rest
+            for matrix in matrices[1:]:
+                value = np.einsum("mk,mkr->mr", matrix, value.reshape(len(part), matrix.shape[1], -1))
+            result[start : start + block] = value[:, 0]
+        return result
+
+
+def values_on(function: Callable[[Floats], ArrayLike], points: Floats) -> Floats:
+    """Evaluate a user's function at ``(m, l)`` points, refusing a result that is not ``(m,)`` numbers."""
+    values = np.asarray(function(points), dtype=np.float64)
+    if values.shape not in ((len(points),), (len(points), 1)):
+        raise ParameterError(f"the function must return shape ({len(points)},), got shape {values.shape}")
+    return values.reshape(-1)

@@ -1,0 +1,104 @@
+"""A function written in a basis on a box: call it, differentiate it, integrate it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.bases.base import LatticeBasis
+from sfumato.core.box import Box
+from sfumato.errors import OutsideBoxError, ParameterError
+
+Floats = NDArray[np.float64]
+SubBox = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """Lattice coefficients in a basis over a box, and how often each column is differentiated.
+
+    It knows nothing of privacy: a release holds one, and ``Bernstein.approximate`` returns one for a
+    public function.
+    """
+
+    basis: LatticeBasis
+    box: Box
+    coefficients: Floats
+    derivatives: tuple[int, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        frozen = np.array(self.coefficients, dtype=np.float64).reshape(-1)
+        if len(frozen) != self.basis.size(self.box):
+            raise ParameterError(f"expected {self.basis.size(self.box)} coefficients, got {len(frozen)}")
+        frozen.setflags(write=False)
+        object.__setattr__(self, "coefficients", frozen)
+        object.__setattr__(self, "derivatives", tuple(self.derivatives) or (0,) * self.box.dimension)
+
+    @cached_property
+    def _tensor(self) -> Floats:
+        return self.basis.transform(self.coefficients, self.box)
+
+    @property
+    def _unit_scale(self) -> float:
+        """One over the side of the box for each derivative taken: from unit coordinates to user units."""
+        return float(np.prod((self.box.high - self.box.low) ** -np.array(self.derivatives, dtype=np.float64)))
+
+    def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+        """Evaluate at ``(m, l)`` points in user units (``(m,)`` when there is one column)."""
+        unit = self.box.to_unit(points, outside)
+        return self.basis.evaluate(self._tensor, unit, self.derivatives) * self._unit_scale
+
+    def weights(self, points: ArrayLike, outside: str = "refuse") -> list[Floats]:
+        """Per axis, ``(m, k + 1)``: the value at each point is the tensor product applied to the coefficients."""
+        unit = self.box.to_unit(points, outside)
+        axes = [self.basis.axis_weights(self.box, axis, unit[:, axis], d) for axis, d in enumerate(self.derivatives)]
+        axes[0] = axes[0] * self._unit_scale
+        return axes
+
+    def derivative(self, column: str | int | None = None) -> Expansion:
+        """The partial derivative along a column (by name or position; needed when there are several)."""
+        if column is None and self.box.dimension > 1:
+            raise ParameterError(f"column must be one of {self.box.names}, got column=None")
+        axis = 0 if column is None else self._axis(column)
+        orders = tuple(d + (i == axis) for i, d in enumerate(self.derivatives))
+        self.basis.axis_values(self.basis.degrees(self.box)[axis], np.zeros(1), orders[axis])  # may refuse
+        return replace(self, derivatives=orders)
+
+    def integrate(self, over: SubBox | None = None) -> float:
+        """The integral over the box, or over a sub-box: ``{"age": (0, 50)}`` or one pair per column."""
+        if any(self.derivatives):
+            raise ParameterError("integrate the function itself, not its derivative")
+        low, high = self.box.low, self.box.high
+        start, stop = self._sub_box(over)
+        value: Floats = self._tensor
+        for degree, a, b in zip(
+            self.basis.degrees(self.box), (start - low) / (high - low), (stop - low) / (high - low), strict=True
+        ):
+            value = np.tensordot(self.basis.axis_integral(degree, float(a), float(b)), value, axes=(0, 0))
+        return float(value) * float(np.prod(high - low))
+
+    def _axis(self, column: str | int) -> int:
+        if isinstance(column, str) and column in self.box.names:
+            return self.box.names.index(column)
+        if isinstance(column, int) and 0 <= column < self.box.dimension:
+            return column
+        raise ParameterError(f"column must be one of {self.box.names}, got column={column!r}")
+
+    def _sub_box(self, over: SubBox | None) -> tuple[Floats, Floats]:
+        low, high = self.box.low, self.box.high
+        if over is None:
+            return low, high
+        pairs = over if isinstance(over, Mapping) else dict(zip(self.box.names, over, strict=False))
+        if not isinstance(over, Mapping) and len(over) != self.box.dimension:
+            raise ParameterError(f"over needs one (low, high) per column ({self.box.dimension}), got {over!r}")
+        start, stop = low.copy(), high.copy()
+        for name, (a, b) in pairs.items():
+            axis = self._axis(name)
+            if not low[axis] <= a <= b <= high[axis]:
+                raise OutsideBoxError(f"over[{name!r}] must lie within {(low[axis], high[axis])}, got {(a, b)}")
+            start[axis], stop[axis] = a, b
+        return start, stop

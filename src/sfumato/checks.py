@@ -1,0 +1,51 @@
+"""Checks of public parameters: each says the name, the value got and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from sfumato.errors import ParameterError, ParameterTypeError
+
+
+def finite_number(name: str, value: object) -> float:
+    """Return ``value`` as a float, refusing what is not one finite real number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterTypeError(f"{name} must be a number, got {name}={value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be finite, got {name}={value!r}")
+    return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return ``value`` as a float, refusing what is not positive and finite."""
+    number = finite_number(name, value)
+    if number <= 0:
+        raise ParameterError(f"{name} must be positive, got {name}={value!r}")
+    return number
+
+
+def positive_integer(name: str, value: object) -> int:
+    """Return ``value`` as an int, refusing what is not a whole number of at least one."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ParameterTypeError(f"{name} must be a whole number, got {name}={value!r}")
+    if value < 1:
+        raise ParameterError(f"{name} must be at least 1, got {name}={value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """Return ``value``, refusing what is not one of the ``allowed`` words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ParameterError(f"{name} must be one of {words}, got {name}={value!r}")
+    return value
+
+
+def probability(name: str, value: object) -> float:
+    """Return ``value`` as a float, refusing what does not lie strictly between 0 and 1."""
+    number = finite_number(name, value)
+    if not 0 < number < 1:
+        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {name}={value!r}")
+    return number

@@ -1,0 +1,57 @@
+"""``sf.select``: choose one of several candidates by private scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sfumato.checks import one_of, positive_number
+from sfumato.core import selection
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError, ParameterTypeError
+
+Candidate = TypeVar("Candidate")
+
+
+def select(
+    candidates: Sequence[Candidate],
+    scores: ArrayLike,
+    *,
+    sensitivity: float,
+    privacy: Privacy,
+    method: str = "auto",
+) -> Candidate:
+    """Return one of the public ``candidates``, one with a high private score, privately.
+
+    Parameters
+    ----------
+    scores
+        One private number per candidate; what is not a number counts as the worst.
+    sensitivity
+        How far neighbours move any one score. Stated by you, and trusted: see docs/sharp-edges.md.
+    privacy
+        A grant in epsilon or in rho.
+    method
+        ``"permute-and-flip"`` (for epsilon; never worse than the exponential mechanism) or ``"exponential"``
+        (for rho, where it is epsilon**2 / 8-zCDP). ``"auto"`` picks by the grant.
+
+    Formal guarantee: ``privacy``, exactly, by integer arithmetic on rounded scores (docs/proofs/selection.md).
+
+    >>> select(["low", "high"], [0.0, 1e9], sensitivity=1.0, privacy=Privacy(epsilon=1.0))
+    'high'
+    """
+    if not isinstance(privacy, Privacy):
+        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+    bound = positive_number("sensitivity", sensitivity)
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 1 or len(array) != len(candidates) or not len(candidates):
+        raise ParameterError(f"scores must be one number per candidate ({len(candidates)}), got shape {array.shape}")
+    one_of("method", method, ("auto", "permute-and-flip", "exponential"))
+    if method == "permute-and-flip" and privacy.epsilon is None:
+        raise ParameterError("permute-and-flip has no bound in rho; use method='exponential' or grant epsilon")
+    if method == "exponential" and privacy.epsilon is not None:
+        return candidates[selection.exponential_mechanism(array, bound, privacy.epsilon)]
+    return candidates[selection.select(array, bound, privacy)]

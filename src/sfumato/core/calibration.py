@@ -1,0 +1,136 @@
+"""How much noise a certificate and a privacy grant call for, in exact integer arithmetic on a public grid.
+
+Everything here is a function of public quantities; docs/proofs/calibration.md and docs/proofs/rounding.md
+prove each line.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sfumato.checks import one_of, positive_integer
+from sfumato.core.certificate import Certificate
+from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.errors import ParameterError
+
+NOISES = ("laplace", "gaussian", "linf", "l2")
+_NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2"}
+# Which bounds a noise can use: an L-infinity bound implies the others, an L1 bound implies an L2 bound.
+_USABLE = {"laplace": ("l1", "linf"), "gaussian": ("l2", "l1", "linf"), "linf": ("linf",), "l2": ("l2", "l1", "linf")}
+
+_FINENESS = Fraction(1, 2**16)  # grid step over the smallest natural unit: rounding costs 0.002 %
+_LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """The public law of the noise in a release: integers times ``2**exponent``.
+
+    ``scale`` is in grid steps and exact: the scale of a Laplace or K-norm law, the *variance* of a
+    Gaussian. ``"linf"`` and ``"l2"`` have density proportional to ``exp(-||x|| / scale)``.
+    """
+
+    kind: str
+    size: int
+    exponent: int
+    scale: Fraction
+    certificate: Certificate
+
+    @property
+    def step(self) -> float:
+        """The grid step in the coefficients' own units."""
+        return 2.0**self.exponent
+
+    @property
+    def deviation(self) -> float:
+        """The scale (for a Gaussian, the standard deviation) in the coefficients' own units."""
+        return self.step * (math.sqrt(self.scale) if self.kind == "gaussian" else float(self.scale))
+
+
+def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str = "auto") -> tuple[NoiseLaw, Guarantee]:
+    """The noise that makes ``size`` coefficients with this certificate private, and what is then promised."""
+    size = positive_integer("size", size)
+    if certificate.relation != privacy.neighbours:
+        raise ParameterError(
+            f"the certificate speaks of {certificate.relation!r} neighbours, the privacy of {privacy.neighbours!r}"
+        )
+    kind = _choose(certificate, privacy, noise)
+    exponent = certificate.exponent
+    if exponent is None:
+        exponent = _grid_exponent(certificate, size, privacy, kind)
+    distance, squared = _integer_sensitivity(certificate, size, exponent, kind)
+    if kind != "gaussian":
+        assert privacy.epsilon is not None
+        scale = distance / Fraction(privacy.epsilon)
+    elif privacy.rho is not None:
+        scale = squared / (2 * Fraction(privacy.rho))
+    else:
+        assert privacy.epsilon is not None
+        # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
+        scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
+    typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * (size if kind in ("linf", "l2") else 1)
+    if typical > 4 * _LARGEST:
+        raise ParameterError(
+            f"the noise for size={size} at this privacy is too large for the grid 2**{exponent}; "
+            "raise epsilon, lower the number of coefficients or use a coarser grid"
+        )
+    return NoiseLaw(kind, size, exponent, scale, certificate), _promise(certificate, privacy, kind, squared, scale)
+
+
+def _choose(certificate: Certificate, privacy: Privacy, noise: str) -> str:
+    """Pure privacy takes the noise that fits the norm; anything weaker takes Gaussian noise."""
+    pure = privacy.rho is None and privacy.delta == 0
+    kind = (_NATURAL[certificate.norm] if pure else "gaussian") if noise == "auto" else noise
+    one_of("noise", kind, NOISES)
+    if certificate.norm not in _USABLE[kind]:
+        raise ParameterError(f"noise={kind!r} cannot use a bound in {certificate.norm!r}; use {_USABLE[kind]}")
+    if kind == "gaussian" and pure:
+        raise ParameterError("noise='gaussian' is never pure: give delta > 0 or rho, or use another noise")
+    if kind != "gaussian" and privacy.epsilon is None:
+        raise ParameterError(f"noise={kind!r} needs epsilon, got rho={privacy.rho!r}")
+    return kind
+
+
+def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: str) -> int:
+    """A power-of-two step so fine that rounding costs next to nothing, yet not so fine that noise overflows."""
+    natural = {"linf": Fraction(1), "l1": Fraction(1, size), "l2": Fraction(1, math.isqrt(size) + 1)}[certificate.norm]
+    unit = Fraction(certificate.bound) * natural
+    strength = Fraction(privacy.epsilon if privacy.epsilon is not None else math.sqrt(2 * (privacy.rho or 0)))
+    finest = unit * _FINENESS / max(1, 16 * size * strength * _FINENESS if kind in ("linf", "l2") else 1)
+    step = max(finest, 2 * unit * size / (strength * _LARGEST))
+    exponent = math.frexp(step.numerator / step.denominator)[1] - 1
+    return max(-960, min(900, exponent))
+
+
+def _integer_sensitivity(certificate: Certificate, size: int, exponent: int, kind: str) -> tuple[Fraction, Fraction]:
+    """The sensitivity in grid steps in the norm that ``kind`` needs, and its square, with the cost of rounding."""
+    bound, step = Fraction(certificate.bound), Fraction(2) ** exponent
+    exact = certificate.exponent is not None
+    if certificate.norm == "l2":
+        root = Fraction(math.isqrt(size * 4**20) + 1, 2**20)  # sqrt(size), from above
+        distance = bound if exact else bound / step + root
+        return distance, distance**2
+    rounding = 1 if certificate.norm == "linf" else size
+    distance = bound if exact else Fraction(math.floor(bound / step) + rounding)
+    if certificate.norm == "l1" or kind == "linf":
+        return distance, distance**2
+    if kind == "laplace":
+        return distance * size, (distance * size) ** 2
+    return distance * Fraction(math.isqrt(size * 4**20) + 1, 2**20), distance**2 * size
+
+
+def _promise(certificate: Certificate, privacy: Privacy, kind: str, squared: Fraction, scale: Fraction) -> Guarantee:
+    """What the caller was granted, in the same currency, and what it rests on."""
+    mu = None
+    if kind == "gaussian" and scale > 4:
+        mu = math.sqrt(squared / (scale - 4)) * (1 + 1e-12)
+    notes = list(certificate.assumptions)
+    if certificate.known == "stated":
+        notes.insert(0, f"the {certificate.norm} sensitivity {certificate.bound:g} is stated by the caller")
+    delta = None if privacy.rho is not None else (privacy.delta if kind == "gaussian" else 0.0)
+    return Guarantee(
+        privacy.epsilon, delta, privacy.rho, mu, privacy.neighbours, privacy.unit, assumptions=tuple(notes)
+    )

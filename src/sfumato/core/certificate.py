@@ -1,0 +1,77 @@
+"""A certificate bounds how far neighbours move a coefficient vector, and says how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sfumato.checks import one_of, positive_integer, positive_number
+from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
+from sfumato.core.privacy import Privacy
+
+NORMS = ("linf", "l1", "l2")
+HOW_KNOWN = ("proved", "enforced", "stated", "sampled")
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """For all neighbours D, D': ``||c(D) - c(D')|| <= bound`` in the named norm.
+
+    Parameters
+    ----------
+    norm, bound
+        ``"linf"`` (pointwise), ``"l1"`` or ``"l2"``, and the bound in it.
+    relation
+        The neighbouring relation that the bound speaks of.
+    known
+        ``"proved"``, ``"enforced"`` (the code makes it true for every input), ``"stated"`` (by the
+        caller) or ``"sampled"`` (random differential privacy only).
+    proof
+        The page in ``docs/proofs/``.
+    exponent
+        None for real vectors, which the mechanism rounds and pays for; otherwise the vector is already an
+        integer multiple of ``2**exponent`` and ``bound`` counts these steps exactly.
+    assumptions
+        What the bound rests on that the code cannot check, in words for the guarantee.
+    """
+
+    norm: str
+    bound: float | int
+    relation: str
+    known: str
+    proof: str
+    exponent: int | None = None
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        one_of("norm", self.norm, NORMS)
+        one_of("relation", self.relation, RELATIONS)
+        one_of("known", self.known, HOW_KNOWN)
+        if self.exponent is None:
+            object.__setattr__(self, "bound", positive_number("bound", self.bound))
+        else:
+            object.__setattr__(self, "bound", positive_integer("bound", self.bound))
+
+    def for_unit(self, privacy: Privacy) -> Certificate:
+        """Turn a bound for one row into a bound for the protected unit, by the triangle inequality.
+
+        A person of up to m rows moves the coefficients m times as far. Replacing a person by one with
+        another number of rows is not a chain of row replacements, and the guarantee says so
+        (docs/proofs/persons.md).
+        """
+        if not isinstance(privacy.unit, Person):
+            return self
+        note = "a person is replaced by one with the same number of rows"
+        notes = (note,) if privacy.neighbours == "replace" else ()
+        return replace(self, bound=self.bound * privacy.unit.max_rows, assumptions=self.assumptions + notes)
+
+
+def certify_sum(norm: str, budget: int, exponent: int, privacy: Privacy) -> Certificate:
+    """The enforced certificate of a sum of fixed-point records, each of norm at most ``budget`` steps.
+
+    Adding or removing a row moves the sum by one record's norm, replacing one by two; a person of up to
+    m rows m times as far, whether or not the number of rows changes (docs/proofs/rounding.md, persons.md).
+    """
+    records = 2 if privacy.neighbours == "replace" else 1
+    return Certificate(
+        norm, records * rows_per_unit(privacy.unit) * budget, privacy.neighbours, "enforced", "rounding", exponent
+    )

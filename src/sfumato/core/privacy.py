@@ -1,0 +1,121 @@
+"""What the caller grants (``Privacy``) and what a release promises (``Guarantee``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sfumato.checks import finite_number, one_of, positive_number
+from sfumato.core.gaussian import gaussian_delta, smallest, zcdp_delta
+from sfumato.core.neighbours import RELATIONS, Person, Unit
+from sfumato.errors import ParameterError, ParameterTypeError
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """The privacy a caller grants to one release.
+
+    Parameters
+    ----------
+    epsilon, delta
+        (epsilon, delta)-differential privacy; ``delta=0`` is pure differential privacy.
+    rho
+        Instead of epsilon and delta: rho-zero-concentrated differential privacy.
+    neighbours
+        ``"replace"`` (one unit exchanged, the number of units public) or ``"add-remove"``.
+    unit
+        ``"row"``, or ``sf.Person(column, max_rows=m)``.
+
+    >>> Privacy(epsilon=1.0, delta=1e-6).neighbours
+    'replace'
+    """
+
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+    neighbours: str = "replace"
+    unit: Unit = "row"
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ParameterError(
+                f"give either epsilon (with an optional delta) or rho, got epsilon={self.epsilon!r}, rho={self.rho!r}"
+            )
+        for name in ("epsilon", "rho"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, positive_number(name, getattr(self, name)))
+        object.__setattr__(self, "delta", finite_number("delta", self.delta))
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must lie in [0, 1), got delta={self.delta!r}")
+        if self.rho is not None and self.delta:
+            raise ParameterError(f"rho needs no delta, got rho={self.rho!r}, delta={self.delta!r}")
+        one_of("neighbours", self.neighbours, RELATIONS)
+        if self.unit != "row" and not isinstance(self.unit, Person):
+            raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={self.unit!r}")
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a release promises, to whom, and on which assumptions.
+
+    ``epsilon`` and ``delta`` are None for a release that was granted ``rho``. ``mu`` is set where the noise
+    was Gaussian: the whole privacy curve is then that of a Gaussian mechanism with this sensitivity-to-noise
+    ratio. ``confidence`` is 1 for differential privacy and less than 1 for *random* differential privacy.
+    """
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    mu: float | None
+    neighbours: str
+    unit: Unit
+    model: str = "central"
+    confidence: float = 1.0
+    assumptions: tuple[str, ...] = ()
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least epsilon that holds with this ``delta``; infinite where none does.
+
+        >>> Guarantee(1.0, 0.0, None, None, "replace", "row").epsilon_at(0)
+        1.0
+        """
+        delta = finite_number("delta", delta)
+        if not 0 <= delta < 1:
+            raise ParameterError(f"delta must lie in [0, 1), got delta={delta!r}")
+        found = [math.inf]
+        if self.epsilon is not None and self.delta is not None and delta >= self.delta:
+            found.append(self._pure_epsilon(delta) if self.delta == 0 else self.epsilon)
+        if delta > 0 and self.mu is not None:
+            found.append(_curve_epsilon(gaussian_delta, self.mu, delta))
+        if delta > 0 and self.rho is not None:
+            found.append(_curve_epsilon(zcdp_delta, self.rho, delta))
+        return min(found)
+
+    def _pure_epsilon(self, delta: float) -> float:
+        """Randomised response is the worst pure mechanism: ``delta = (e^eps - e^eps') / (1 + e^eps)``."""
+        assert self.epsilon is not None
+        rest = 1 - delta * (1 + math.exp(-self.epsilon))
+        return max(0.0, self.epsilon + math.log(rest)) if rest > 0 else 0.0
+
+    def __str__(self) -> str:
+        if self.rho is not None:
+            amount = f"{self.rho:g}-zero-concentrated differential privacy"
+        elif self.delta == 0:
+            amount = f"{self.epsilon:g}-differential privacy"
+        else:
+            amount = f"({self.epsilon:g}, {self.delta:g})-differential privacy"
+        if self.confidence < 1:
+            amount = f"random {amount} (confidence {self.confidence:g})"
+        unit = self.unit
+        who = f"one person (up to {unit.max_rows} rows)" if isinstance(unit, Person) else "one row"
+        verb = "replacing" if self.neighbours == "replace" else "adding or removing"
+        notes = "".join(f"; {a}" for a in self.assumptions)
+        return f"{amount} for {verb} {who}, {self.model} model{notes}"
+
+
+def _curve_epsilon(curve: Callable[[float, float], float], parameter: float, delta: float) -> float:
+    """Invert a decreasing privacy curve ``delta(eps)``, from above."""
+    if curve(parameter, 0.0) <= delta:
+        return 0.0
+    return smallest(lambda epsilon: curve(parameter, epsilon) <= delta, start=1.0)

@@ -1,0 +1,257 @@
+"""Exact integer noise from operating-system entropy: the only source of randomness in the package.
+
+Every law here is sampled *exactly*, not up to rounding. The trick is one primitive, a standard exponential
+``E = -ln U`` whose uniform ``U`` is a stream of random bits: 63 bits are drawn first and the decision that
+depends on E (an integer part, a comparison) is taken in double precision if it is safely away from the
+boundary; the rare undecided cases get more bits of the *same* U and exact arithmetic, never a redraw.
+"Safely" allows numpy's ``log`` an error of 2**-45, over a hundred times what any platform delivers.
+docs/proofs/discrete-noise.md proves the laws; docs/proofs/k-norm.md those of the K-norm samplers.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from decimal import Decimal, getcontext, localcontext
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Words = NDArray[np.uint64]
+
+_BITS = 63
+_LOG_ERROR = 2.0**-45
+_TINY = 2.0**-_BITS
+
+
+def _words(count: int) -> Words:
+    """Fresh 64-bit words from the operating system."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+def _bits(count: int) -> int:
+    """A fresh integer of ``count`` random bits (a multiple of 8)."""
+    return int.from_bytes(os.urandom(count // 8), "big")
+
+
+# --- the primitive: exponentials known as precisely as a decision needs -----------------------------------
+
+
+def _exponentials(words: Words) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``-ln U`` for ``U`` in ``[w, w + 1) / 2**63``, and a bound on its error."""
+    uniform = (words.astype(np.float64) + 0.5) * _TINY
+    exponential = -np.log(uniform)
+    error = _LOG_ERROR * (1.0 + exponential) + _TINY / uniform
+    error[words == 0] = np.inf
+    return exponential, error
+
+
+def _decide(word: int, decide: Callable[[Fraction, Fraction], int | None]) -> int:
+    """Show ``decide`` ever tighter rational bounds on ``-ln U`` until it decides; U's first bits are ``word``."""
+    bits = _BITS
+    while True:
+        if word:  # U = 0 so far: -ln U has no upper bound yet
+            with localcontext() as context:
+                context.prec = bits // 3 + 12  # ln and division are correctly rounded to this many digits
+                unit = Decimal(2) ** bits
+                slack = Fraction(10) ** (3 - context.prec)
+                low = Fraction(-(Decimal(word + 1) / unit).ln()) - slack * bits
+                high = Fraction(-(Decimal(word) / unit).ln()) + slack * bits
+            answer = decide(max(Fraction(0), low), high)
+            if answer is not None:
+                return answer
+        word, bits = word << 64 | _bits(64), bits + 64
+
+
+def _floor_of(scale: Fraction) -> Callable[[Fraction, Fraction], int | None]:
+    def decide(low: Fraction, high: Fraction) -> int | None:
+        floor = math.floor(scale * low)
+        return floor if floor == math.floor(scale * high) else None
+
+    return decide
+
+
+def _exceeds(threshold: Fraction) -> Callable[[Fraction, Fraction], int | None]:
+    return lambda low, high: 1 if low > threshold else 0 if high < threshold else None
+
+
+def _geometric(words: Words, scale: Fraction) -> Integers:
+    """``floor(scale * E)``: geometric with ``P(X >= x) = exp(-x / scale)``."""
+    exponential, error = _exponentials(words)
+    factor = float(scale)
+    value = exponential * factor
+    result = np.floor(value)
+    fraction = value - result
+    margin = error * factor
+    undecided = np.flatnonzero((fraction <= margin) | (fraction >= 1.0 - margin))
+    integers = result.astype(np.int64)
+    for i in undecided:
+        integers[i] = _decide(int(words[i]), _floor_of(scale))
+    return integers
+
+
+def bernoulli_exp(
+    rates: NDArray[np.float64], errors: NDArray[np.float64], exact: Callable[[int], Fraction]
+) -> NDArray[np.bool_]:
+    """Independent coins that show heads with probability ``exp(-rate)`` exactly.
+
+    ``rates`` are double-precision values within ``errors`` of the true rates; ``exact(i)`` is the i-th true
+    rate, asked for only when the double cannot decide.
+    """
+    words = _words(len(rates)) >> np.uint64(1)
+    exponential, error = _exponentials(words)
+    heads = exponential > rates
+    for i in np.flatnonzero(~(np.abs(exponential - rates) > error + errors)):
+        heads[i] = bool(_decide(int(words[i]), _exceeds(exact(int(i)))))
+    return heads
+
+
+# --- scalar laws, vectorised ------------------------------------------------------------------------------
+
+
+def discrete_laplace(count: int, scale: Fraction) -> Integers:
+    """``P(x)`` proportional to ``exp(-|x| / scale)`` on the integers."""
+    words = _words(count)
+    negative = (words & np.uint64(1)).astype(bool)
+    sizes = _geometric(words >> np.uint64(1), scale)
+    double_zero = np.flatnonzero(negative & (sizes == 0))  # minus zero would count zero twice
+    result = np.where(negative, -sizes, sizes)
+    if double_zero.size:
+        result[double_zero] = discrete_laplace(double_zero.size, scale)
+    return result
+
+
+def discrete_gaussian(count: int, variance: Fraction) -> Integers:
+    """``P(x)`` proportional to ``exp(-x^2 / (2 variance))`` on the integers (Canonne, Kamath, Steinke 2020)."""
+    scale = math.isqrt(int(variance)) + 1
+    shift = variance / scale
+    deviation = math.sqrt(variance)
+    accepted: list[Integers] = []
+    missing = count
+    while missing > 0:
+        proposal = discrete_laplace(missing + missing // 2 + 8, Fraction(scale))
+        distance = np.abs(proposal)
+        size = distance / deviation
+        rates = (size - float(shift) / deviation) ** 2 / 2
+        heads = bernoulli_exp(
+            rates,
+            _LOG_ERROR * (1.0 + size) ** 2,
+            lambda i, d=distance: (int(d[i]) - shift) ** 2 / (2 * variance),  # type: ignore[misc]
+        )
+        accepted.append(proposal[heads][:missing])
+        missing -= len(accepted[-1])
+    return np.concatenate(accepted) if accepted else np.zeros(0, dtype=np.int64)
+
+
+def uniform_below(bounds: NDArray[np.int64]) -> Integers:
+    """Independent uniform integers in ``[0, bound)``, by rejection from the next power of two."""
+    result = np.empty(len(bounds), dtype=np.int64)
+    waiting = np.arange(len(bounds))
+    mask = np.uint64((1 << int(bounds.max(initial=1) - 1).bit_length()) - 1)
+    while waiting.size:
+        drawn = (_words(waiting.size) & mask).astype(np.int64)
+        fits = drawn < bounds[waiting]
+        result[waiting[fits]] = drawn[fits]
+        waiting = waiting[~fits]
+    return result
+
+
+# --- vector laws ------------------------------------------------------------------------------------------
+
+
+def linf_knorm(size: int, scale: Fraction) -> Integers:
+    """``P(x)`` proportional to ``exp(-max_i |x_i| / scale)`` on integer vectors.
+
+    A radius R with weight ``(2R + 1)^size exp(-R / scale)``, then a uniform point of the cube ``{-R..R}^size``.
+    The radius is a sum of ``size + 1`` geometrics, accepted with probability ``prod_i (2R + 1) / (2R + 2i)``.
+    """
+    odds = 2 * np.arange(1, size + 1, dtype=np.int64)
+    while True:
+        radius: int = sum(_geometric(_words(size + 1) >> np.uint64(1), scale).tolist())
+        if (uniform_below(2 * radius + odds) <= 2 * radius).all():
+            break
+    return np.subtract(uniform_below(np.full(size, 2 * radius + 1, dtype=np.int64)), radius)
+
+
+def l2_knorm(size: int, scale: Fraction) -> Integers:
+    """The nearest integers to a real vector of density proportional to ``exp(-||y||_2 / scale)``.
+
+    ``y = radius * z / ||z||`` with a Gamma(size) radius and Gaussian z (Box and Muller), computed in decimals
+    with a rigorous error bound; bits are appended to the same uniforms until every rounding is certain.
+    """
+    bits = 128
+    uniforms = [_bits(bits) for _ in range(size + 2 * ((size + 1) // 2))]
+    while True:
+        with localcontext() as context:
+            context.prec = bits // 3 + 25  # rounding errors are then far below 2**-bits
+            rounded = _round_l2(uniforms, bits, size, scale) if min(uniforms) > 0 else None
+        if rounded is not None:
+            return np.array(rounded, dtype=np.int64)
+        uniforms = [u << 64 | _bits(64) for u in uniforms]
+        bits += 64
+
+
+def _round_l2(uniforms: list[int], bits: int, size: int, scale: Fraction) -> list[int] | None:
+    """Round the vector that these ``bits``-bit uniforms describe, or None where they do not determine it."""
+    unit = Decimal(2) ** -bits
+    # U lies within half a unit of (k + 1/2) * unit, so -ln U is known to within 1/k.
+    exponentials = [-((k + Decimal("0.5")) * unit).ln() for k in uniforms]
+    doubts = [Decimal(1) / k for k in uniforms]
+    pairs = (size + 1) // 2
+    lengths, turns = exponentials[size : size + pairs], uniforms[size + pairs :]
+    if any(e < 2 * d for e, d in zip(exponentials, doubts, strict=True)):
+        return None
+    normals: list[Decimal] = []
+    doubt = Decimal(0)  # bounds the Euclidean error of ``normals``
+    for e, d, k in zip(lengths, doubts[size:], turns, strict=False):
+        length = (2 * e).sqrt()
+        cosine, sine = _cos_sin((k + Decimal("0.5")) * unit)
+        normals += [length * cosine, length * sine]
+        doubt += 2 * (d / e.sqrt() + 4 * length * unit)
+    normals = normals[:size]
+    norm = sum((z * z for z in normals), Decimal(0)).sqrt()
+    factor = Decimal(scale.numerator) / Decimal(scale.denominator)
+    radius = factor * sum(exponentials[:size])
+    error = factor * sum(doubts[:size]) + 2 * radius * doubt / norm
+    error = 2 * error + (1 + radius) * unit  # the last term covers all decimal rounding
+    values = [radius * z / norm for z in normals]
+    nearest = [int(v.to_integral_value()) for v in values]
+    certain = all(abs(v - n) + error < Decimal("0.5") for v, n in zip(values, nearest, strict=True))
+    return nearest if certain else None
+
+
+def _cos_sin(turn: Decimal) -> tuple[Decimal, Decimal]:
+    """Cosine and sine of a whole turn times ``turn``, to the current precision."""
+    quadrant = int(4 * turn)
+    angle = (turn - Decimal(quadrant) / 4) * 2 * _pi(getcontext().prec)
+    cosine, sine, term, power = Decimal(0), Decimal(0), Decimal(1), 0
+    smallest = Decimal(10) ** -getcontext().prec
+    while abs(term) > smallest:
+        if power % 2 == 0:
+            cosine += term
+        else:
+            sine += term
+            term = -term
+        power += 1
+        term = term * angle / power
+    for _ in range(quadrant):
+        cosine, sine = -sine, cosine
+    return cosine, sine
+
+
+@cache
+def _pi(digits: int) -> Decimal:
+    """Pi to the current precision, ``digits`` (an argument so that it is computed once), by Machin's formula."""
+
+    def arctan_inverse(x: int) -> Decimal:
+        total, power, k = Decimal(0), Decimal(1) / x, 1
+        while power > Decimal(10) ** -digits:
+            total += power / k if k % 4 == 1 else -power / k
+            power, k = power / (x * x), k + 2
+        return total
+
+    return 16 * arctan_inverse(5) - 4 * arctan_inverse(239)

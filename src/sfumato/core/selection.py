@@ -1,0 +1,118 @@
+"""The other door: choosing instead of measuring, exactly, on scores rounded to a public grid.
+
+Neighbours move each score by at most the stated sensitivity; rounding to the grid makes that a whole number
+of steps (docs/proofs/rounding.md). docs/proofs/selection.md proves the three mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.checks import finite_number, positive_number
+from sfumato.core import sampling
+from sfumato.core.privacy import Privacy
+from sfumato.core.quantize import round_vector
+from sfumato.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+_FINENESS = 16  # the grid step is at most sensitivity / 2**16
+
+
+def _on_grid(scores: Floats, sensitivity: float) -> tuple[NDArray[np.int64], int]:
+    """Integer scores and their integer sensitivity; what is not a number counts as the worst score there is."""
+    exponent = max(-1000, math.frexp(sensitivity)[1] - 1 - _FINENESS)
+    worst = np.where(np.isnan(scores), -np.inf, scores)
+    steps = math.floor(Fraction(sensitivity) / Fraction(2) ** exponent) + 1
+    return round_vector(worst, exponent), steps
+
+
+def _accepted(gaps: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
+    """Heads with probability ``exp(-rate * gap)`` for each gap, exactly."""
+    rates = gaps.astype(np.float64) * float(rate)
+    return sampling.bernoulli_exp(rates, rates * 2.0**-50, lambda i: int(gaps[i]) * rate)
+
+
+def permute_and_flip(scores: Floats, sensitivity: float, epsilon: float) -> int:
+    """The index of a high score, by permute-and-flip (McKenna & Sheldon 2020): pure ``epsilon``-DP.
+
+    Flipping every coin first and then picking one of the heads uniformly is the same law as flipping in a
+    random order until the first head. The best score's coin always shows heads.
+    """
+    integers, steps = _on_grid(scores, sensitivity)
+    heads = np.flatnonzero(_accepted(integers.max() - integers, Fraction(epsilon) / (2 * steps)))
+    return int(heads[sampling.uniform_below(np.array([len(heads)]))[0]])
+
+
+def exponential_mechanism(scores: Floats, sensitivity: float, epsilon: float) -> int:
+    """The index of a high score with ``P(i)`` proportional to ``exp(epsilon score_i / (2 sensitivity))``.
+
+    Formal guarantee: pure ``epsilon``-DP and ``epsilon**2 / 8``-zCDP. Sampled by rejection from the uniform law.
+    """
+    integers, steps = _on_grid(scores, sensitivity)
+    gaps = integers.max() - integers
+    while True:
+        tries = sampling.uniform_below(np.full(len(gaps) + 64, len(gaps), dtype=np.int64))
+        heads = np.flatnonzero(_accepted(gaps[tries], Fraction(epsilon) / (2 * steps)))
+        if heads.size:
+            return int(tries[heads[0]])
+
+
+class AboveThreshold:
+    """Answer "is it above the threshold?" for any number of private values until the first yes.
+
+    Parameters
+    ----------
+    threshold
+        Public.
+    sensitivity
+        How far neighbours move any one of the values.
+    privacy
+        Pure epsilon for the whole sequence, whatever its length.
+
+    Formal guarantee: the sequence of answers is ``epsilon``-DP (docs/proofs/selection.md). After the first
+    yes the object refuses further questions; make a new one and pay again.
+
+    >>> AboveThreshold(threshold=0.0, sensitivity=1e-6, privacy=Privacy(epsilon=1.0)).above(1.0)
+    True
+    """
+
+    __slots__ = ("_exponent", "_finished", "_noise_scale", "_noisy_threshold")
+
+    def __init__(self, threshold: float, sensitivity: float, privacy: Privacy) -> None:
+        bound = positive_number("sensitivity", sensitivity)
+        if privacy.epsilon is None:
+            raise ParameterError(f"above-threshold needs a pure epsilon, got rho={privacy.rho!r}")
+        start = np.array([finite_number("threshold", threshold)])
+        self._exponent = max(-1000, math.frexp(bound)[1] - 1 - _FINENESS)
+        integers, steps = _on_grid(start, bound)
+        # Half of epsilon hides the threshold, half the value that finally passes it.
+        scale = 2 * steps / Fraction(privacy.epsilon)
+        self._noisy_threshold = int(integers[0]) + int(sampling.discrete_laplace(1, scale)[0])
+        self._noise_scale = 2 * scale
+        self._finished = False
+
+    def above(self, value: float) -> bool:
+        """Whether the noisy value reaches the noisy threshold."""
+        if self._finished:
+            raise ParameterError("this threshold has fired; its privacy is spent, make a new AboveThreshold")
+        score = -math.inf if math.isnan(value) else float(value)
+        integer = int(round_vector(np.array([score]), self._exponent)[0])
+        noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])
+        self._finished = integer + noise >= self._noisy_threshold
+        return self._finished
+
+    def __repr__(self) -> str:
+        return f"<AboveThreshold, {'fired' if self._finished else 'waiting'}>"
+
+
+def select(scores: Floats, sensitivity: float, privacy: Privacy) -> int:
+    """Choose by permute-and-flip for a grant in epsilon, by the exponential mechanism for one in rho."""
+    if privacy.epsilon is not None:
+        return permute_and_flip(scores, sensitivity, privacy.epsilon)
+    assert privacy.rho is not None
+    return exponential_mechanism(scores, sensitivity, math.sqrt(8 * privacy.rho) * (1 - 2.0**-50))

@@ -1,0 +1,1 @@
+"""Reading tables, and summing what each record contributes. Engines never see noise or budget."""

@@ -1,0 +1,50 @@
+"""Every exception sfumato raises on purpose.
+
+The tree::
+
+    SfumatoError
+    ├── ParameterError (ValueError)          a public parameter is out of its allowed range
+    │   ├── ParameterTypeError (TypeError)   a public parameter has the wrong type
+    │   └── OutsideBoxError                  points lie outside the public box
+    ├── SchemaError (ValueError)             the table lacks a column, or a column has the wrong type
+    ├── FileFormatError (ValueError)         a file is not a release this version can read
+    ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
+    └── MissingExtraError (ImportError)      an optional dependency is not installed
+
+None of them ever depends on the *values* of private records: an error is an output, and outputs
+must be differentially private. Only schema and public parameters raise.
+"""
+
+from __future__ import annotations
+
+
+class SfumatoError(Exception):
+    """Base class of every deliberate error."""
+
+
+class ParameterError(SfumatoError, ValueError):
+    """A public parameter is out of its allowed range."""
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A public parameter has the wrong type."""
+
+
+class OutsideBoxError(ParameterError):
+    """Points lie outside the public box."""
+
+
+class SchemaError(SfumatoError, ValueError):
+    """The table lacks a column, or a column has the wrong type."""
+
+
+class FileFormatError(SfumatoError, ValueError):
+    """A file is not a release that this version of sfumato can read."""
+
+
+class PrivateDataError(SfumatoError, TypeError):
+    """Private numbers were about to leave through a side door."""
+
+
+class MissingExtraError(SfumatoError, ImportError):
+    """An optional dependency is not installed."""

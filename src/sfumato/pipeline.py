@@ -1,0 +1,167 @@
+"""The one line from private records to a published function, on one screen.
+
+records -> Box -> Target -> coefficients on a Basis -> Certificate -> noise -> Release
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.bases.base import LatticeBasis
+from sfumato.bases.expansion import Expansion
+from sfumato.checks import positive_integer, probability
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.mechanism import publish
+from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.engines.memory import Engine, MemoryEngine
+from sfumato.engines.tables import open_table
+from sfumato.errors import ParameterTypeError
+from sfumato.releases.function import FunctionRelease
+from sfumato.releases.uncertainty import sup_noise
+from sfumato.targets.base import Target
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a release would be, from public quantities only: nothing has been read or spent.
+
+    ``noise_error`` bounds the error that the noise makes anywhere in the box, with probability
+    ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest,
+    where the target declared its smoothness (else None). No mechanism can do better than the order of
+    ``lower_bound``, S / epsilon (the paper's Theorem 8).
+    """
+
+    basis: LatticeBasis
+    law: NoiseLaw
+    guarantee: Guarantee
+    confidence: float
+    mean_noise_error: float
+    noise_error: float
+    approximation_error: float | None
+    lower_bound: float | None
+
+    @property
+    def total_error(self) -> float | None:
+        """The promised error: noise plus approximation, where the latter is known."""
+        return None if self.approximation_error is None else self.noise_error + self.approximation_error
+
+    def __str__(self) -> str:
+        known = self.approximation_error is not None
+        rest = f"{self.approximation_error:.4g}" if known else "unknown (declare the target's smoothness)"
+        return "\n".join(
+            [
+                f"basis                 {self.basis} ({self.law.size} coefficients)",
+                f"guarantee             {self.guarantee}",
+                f"noise                 {self.law.kind}, scale {self.law.deviation:.4g}",
+                f"largest noise error   {self.noise_error:.4g} with confidence {self.confidence:g}",
+                f"  on average          {self.mean_noise_error:.4g}",
+                f"approximation error   at most {rest}",
+                "lower bound           "
+                + ("-" if self.lower_bound is None else f"of the order of {self.lower_bound:.4g}"),
+            ]
+        )
+
+
+def _check(target: object, box: object, privacy: object, basis: object) -> None:
+    """Refuse what is missing or of the wrong type before any data are read."""
+    if not isinstance(target, Target):
+        raise ParameterTypeError(f"target must be a target such as sf.BlackBox, got {type(target).__name__}")
+    if not isinstance(box, Box):
+        raise ParameterTypeError(f"box must be an sf.Box with public bounds (they are never inferred), got {box!r}")
+    if not isinstance(privacy, Privacy):
+        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+    if not isinstance(basis, LatticeBasis) and basis != "auto":
+        raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
+
+
+def _calibrate(
+    target: Target, box: Box, privacy: Privacy, n: int | None, basis: LatticeBasis | str, noise: str
+) -> tuple[LatticeBasis, NoiseLaw, Guarantee]:
+    """Everything that is public about a release: its basis, its noise, its promise."""
+    chosen = basis if isinstance(basis, LatticeBasis) else target.choose_basis(box, n, privacy)
+    certificate = target.certificate(chosen, box, n, privacy)
+    return chosen, *calibrate(certificate, chosen.size(box), privacy, noise)
+
+
+def plan(
+    target: Target,
+    box: Box,
+    privacy: Privacy,
+    n: int | None = None,
+    *,
+    basis: LatticeBasis | str = "auto",
+    noise: str = "auto",
+    confidence: float = 0.95,
+) -> Plan:
+    """Say what error to expect before anything is read or spent.
+
+    Parameters are those of ``release``; ``n`` is the public number of units, which a black box does not need.
+    """
+    if n is not None:
+        positive_integer("n", n)
+    _check(target, box, privacy, basis)
+    chosen, law, guarantee = _calibrate(target, box, privacy, n, basis, noise)
+    mean, high = sup_noise(chosen, box, law, probability("confidence", confidence))
+    smoothness = target.smoothness
+    return Plan(
+        basis=chosen,
+        law=law,
+        guarantee=guarantee,
+        confidence=confidence,
+        mean_noise_error=mean,
+        noise_error=high,
+        approximation_error=None if smoothness is None else smoothness.approximation_error(chosen, box),
+        lower_bound=law.certificate.bound / privacy.epsilon if law.kind == "linf" and privacy.epsilon else None,
+    )
+
+
+def release(
+    target: Target,
+    data: Any = None,
+    box: Box | None = None,
+    privacy: Privacy | None = None,
+    *,
+    basis: LatticeBasis | str = "auto",
+    noise: str = "auto",
+    engine: Engine | None = None,
+) -> FunctionRelease:
+    """Publish a function of private data.
+
+    Parameters
+    ----------
+    target
+        What to publish, such as ``sf.BlackBox(fit, sensitivity=S)``.
+    data
+        A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, or a path to CSV or Parquet.
+    box
+        The public domain of the function. Bounds are never inferred.
+    privacy
+        What you grant: ``sf.Privacy(epsilon=1.0)``, ``(epsilon, delta)`` or ``rho``.
+    basis
+        Such as ``sf.Bernstein(degree=20, order=3)``; ``"auto"`` picks from public quantities.
+    noise
+        ``"auto"``: the K-norm noise of the certificate for pure epsilon, Gaussian otherwise; ``"laplace"`` is
+        the paper's.
+    engine
+        What sums over records; the default works in memory.
+
+    Formal guarantee: the returned release, and all that is ever computed from it, satisfies
+    ``release.guarantee``.
+    """
+    _check(target, box, privacy, basis)
+    assert box is not None and privacy is not None
+    table = open_table(data, box, privacy.unit, target.columns)
+    # The number of rows is public only where neighbours replace single rows.
+    n = table.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+    chosen, law, guarantee = _calibrate(target, box, privacy, n, basis, noise)
+    private = target.coefficients(table, chosen, box, law.certificate, engine or MemoryEngine())
+    noisy = publish(private, law)
+    return FunctionRelease(
+        guarantee=guarantee,
+        law=law,
+        target=target.describe(),
+        expansion=Expansion(chosen, box, noisy),
+        smoothness=target.smoothness,
+    )

@@ -1,0 +1,62 @@
+"""What every kind of release shares: a guarantee, a noise law, a box, and one file format."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.privacy import Guarantee
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release(ABC):
+    """A published, immutable artefact. Nothing in it was derived from the data except noisy coefficients.
+
+    Parameters
+    ----------
+    guarantee
+        What it promises, to whom, on which assumptions.
+    law
+        The public law of the noise in it.
+    target
+        What was published, in plain words and public parameters.
+    """
+
+    kind: ClassVar[str]
+
+    guarantee: Guarantee
+    law: NoiseLaw
+    target: tuple[tuple[str, str], ...]
+
+    @property
+    @abstractmethod
+    def box(self) -> Box:
+        """The public domain."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """The numeric content, by name."""
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """The rest of the content of this kind, as plain JSON data."""
+
+    @classmethod
+    @abstractmethod
+    def rebuild(
+        cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, NDArray[np.float64]]
+    ) -> Self:
+        """The inverse of ``arrays`` and ``fields``; ``common`` holds the arguments of this base class."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the release to one file that anybody can ``sf.load``; docs/file-format.md describes it."""
+        from sfumato.releases.io import save
+
+        save(self, path)

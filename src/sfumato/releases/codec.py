@@ -1,0 +1,88 @@
+"""Plain JSON data for the public types of the core, and back, checking everything on the way in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from sfumato.checks import one_of, positive_integer, probability
+from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
+from sfumato.core.calibration import NOISES, NoiseLaw
+from sfumato.core.certificate import Certificate
+from sfumato.core.neighbours import RELATIONS, Person, Unit
+from sfumato.core.privacy import Guarantee
+from sfumato.errors import ParameterError
+
+_KINDS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
+# A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
+_FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+
+
+def encode_box(box: Box) -> dict[str, Any]:
+    """Plain data for a box."""
+    columns = []
+    for name, c in zip(box.names, box.columns, strict=True):
+        body = {"categories": list(c.categories)} if isinstance(c, Categorical) else {"low": c.low, "high": c.high}
+        columns.append({"name": name, "kind": c.kind, **body})
+    return {"columns": columns, "named": box.named, "max_norm": box.max_norm}
+
+
+def decode_box(data: Mapping[str, Any]) -> Box:
+    """Rebuild a box."""
+    specs: dict[str, Column] = {}
+    for c in data["columns"]:
+        if c["kind"] == "categorical":
+            specs[c["name"]] = Categorical(tuple(c["categories"]))
+        else:
+            specs[c["name"]] = _KINDS[c["kind"]](c["low"], c["high"])
+    if len(specs) != len(data["columns"]):
+        raise ParameterError("two columns of the box have the same name")
+    return Box(specs if data["named"] else list(specs.values()), max_norm=data["max_norm"])
+
+
+def _encode_unit(unit: Unit) -> Any:
+    return {"column": unit.column, "max_rows": unit.max_rows} if isinstance(unit, Person) else unit
+
+
+def _decode_unit(data: Any) -> Unit:
+    return Person(data["column"], data["max_rows"]) if isinstance(data, dict) else one_of("unit", data, ("row",))
+
+
+def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
+    """Plain data for a guarantee."""
+    return {**vars(guarantee), "unit": _encode_unit(guarantee.unit), "assumptions": list(guarantee.assumptions)}
+
+
+def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
+    """Rebuild a guarantee."""
+    for name in ("epsilon", "delta", "rho", "mu"):
+        value = data[name]
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
+            raise ParameterError(f"{name} must be a non-negative number, got {value!r}")
+    one_of("neighbours", data["neighbours"], RELATIONS)
+    one_of("model", data["model"], ("central", "local"))
+    if data["confidence"] != 1:
+        probability("confidence", data["confidence"])
+    unit, assumptions = _decode_unit(data["unit"]), tuple(str(a) for a in data["assumptions"])
+    return Guarantee(**{**data, "unit": unit, "assumptions": assumptions})
+
+
+def encode_law(law: NoiseLaw) -> dict[str, Any]:
+    """Plain data for a noise law and the certificate it was calibrated for."""
+    certificate = {**vars(law.certificate), "assumptions": list(law.certificate.assumptions)}
+    return {**vars(law), "scale": str(law.scale), "certificate": certificate}
+
+
+def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
+    """Rebuild a noise law."""
+    if not isinstance(data["scale"], str) or not _FRACTION.fullmatch(data["scale"]):
+        raise ParameterError("the noise scale is not a fraction")
+    exponent = data["exponent"]
+    if isinstance(exponent, bool) or not isinstance(exponent, int) or not -1000 <= exponent <= 1000:
+        raise ParameterError(f"the grid exponent must be a whole number within 1000 of 0, got {exponent!r}")
+    stored = data["certificate"]
+    certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
+    kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
+    return NoiseLaw(kind, size, exponent, Fraction(data["scale"]), certificate)

@@ -1,0 +1,111 @@
+"""A published function: evaluate it at unlimited points, with honest bands, for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.bases.base import LatticeBasis
+from sfumato.bases.bernstein import basis_from_json
+from sfumato.bases.expansion import Expansion, SubBox
+from sfumato.bases.smoothness import Smoothness, smoothness_from_json
+from sfumato.checks import one_of, probability
+from sfumato.core.box import Box
+from sfumato.errors import ParameterError
+from sfumato.releases.base import Release
+from sfumato.releases.uncertainty import half_width
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FunctionRelease(Release):
+    """A function of private data, written in a public basis and perturbed once.
+
+    Call it at ``(m, l)`` points in user units (``(m,)`` when there is one column). It is immutable, and
+    whatever is computed from it is post-processing: no further privacy is spent.
+    """
+
+    kind: ClassVar[str] = "function"
+
+    expansion: Expansion
+    smoothness: Smoothness | None = None
+
+    @property
+    def box(self) -> Box:
+        return self.expansion.box
+
+    @property
+    def basis(self) -> LatticeBasis:
+        """The public basis it is written in."""
+        return self.expansion.basis
+
+    @property
+    def coefficients(self) -> Floats:
+        """The noisy coefficients (read-only)."""
+        return self.expansion.coefficients
+
+    def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+        """Evaluate; points outside the box are refused, or moved to its edge with ``outside="clip"``."""
+        return self.expansion(points, outside)
+
+    def band(
+        self, points: ArrayLike, confidence: float = 0.95, include: str = "noise", outside: str = "refuse"
+    ) -> tuple[Floats, Floats]:
+        """Lower and upper limits that hold at all the points at once with at least this confidence.
+
+        Parameters
+        ----------
+        include
+            ``"noise"``: limits for the noise-free expansion of the target. ``"total"``: limits for the
+            target itself, which needs a target that declared its smoothness.
+
+        Formal guarantee: with probability ``confidence`` over the noise, whatever the data, every limit
+        holds. The limits come from the public noise law alone (docs/proofs/bernstein.md).
+        """
+        probability("confidence", confidence)
+        width = half_width(self.expansion, self.law, points, confidence, outside)
+        if one_of("include", include, ("noise", "total")) == "total":
+            width = width + self._approximation_error()
+        value = self(points, outside)
+        return value - width, value + width
+
+    def _approximation_error(self) -> float:
+        if self.smoothness is None or any(self.expansion.derivatives):
+            raise ParameterError(
+                "include='total' needs a target that declared its smoothness (sf.Smooth, sf.Hoelder or sf.Linear), "
+                "and the function itself, not a derivative; include='noise' always works"
+            )
+        return self.smoothness.approximation_error(self.basis, self.box)
+
+    def derivative(self, column: str | int | None = None) -> FunctionRelease:
+        """The partial derivative along a column, as a release with bands of its own."""
+        return replace(self, expansion=self.expansion.derivative(column))
+
+    def integrate(self, over: SubBox | None = None) -> float:
+        """The integral over the box, or over a sub-box such as ``{"age": (0, 50)}``."""
+        return self.expansion.integrate(over)
+
+    def __repr__(self) -> str:
+        return f"<FunctionRelease on {self.box!r} in {self.basis!r}: {self.guarantee}>"
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"coefficients": self.coefficients}
+
+    def fields(self) -> dict[str, Any]:
+        smoothness = None if self.smoothness is None else self.smoothness.to_json()
+        derivatives = list(self.expansion.derivatives)
+        return {"basis": self.basis.to_json(), "derivatives": derivatives, "smoothness": smoothness}
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        orders = tuple(fields["derivatives"])
+        if len(orders) != box.dimension or not all(type(d) is int and 0 <= d <= 100 for d in orders):
+            raise ParameterError(f"derivatives must be one small whole number per column, got {orders!r}")
+        expansion = Expansion(basis_from_json(fields["basis"]), box, arrays["coefficients"], orders)
+        if common["law"].size != len(expansion.coefficients):
+            raise ParameterError("the noise law and the coefficients differ in size")
+        return cls(**common, expansion=expansion, smoothness=smoothness_from_json(fields["smoothness"]))

@@ -1,0 +1,124 @@
+"""One file for every release: a safetensors container whose metadata is one JSON document.
+
+Arrays and text, nothing else: no pickle, no code, a closed list of kinds. docs/file-format.md describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as pack
+
+from sfumato._version import __version__
+from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.errors import FileFormatError, SfumatoError
+from sfumato.releases.base import Release
+from sfumato.releases.codec import decode_box, decode_guarantee, decode_law, encode_box, encode_guarantee, encode_law
+from sfumato.releases.function import FunctionRelease
+
+FORMAT_VERSION = 1
+_KINDS: dict[str, type[Release]] = {"function": FunctionRelease}
+_KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "content"}
+_LARGEST_HEADER = 2**20
+_LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8
+
+
+def save(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write a release atomically: a crash leaves the old file or none, never half of one."""
+    document = {
+        "format": "sfumato",
+        "version": FORMAT_VERSION,
+        "library": __version__,
+        "kind": release.kind,
+        "box": encode_box(release.box),
+        "guarantee": encode_guarantee(release.guarantee),
+        "noise": encode_law(release.law),
+        "target": [list(pair) for pair in release.target],
+        "content": release.fields(),
+    }
+    arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
+    payload = pack(arrays, metadata={"sfumato": json.dumps(document, allow_nan=False)})
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a release from a file, refusing anything that is not exactly one.
+
+    >>> load("no-such-file.sfumato")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.FileFormatError: no-such-file.sfumato: there is no such file
+    """
+    name = os.fspath(path)
+    try:
+        document, arrays = _read(name)
+        _check_envelope(document)
+        common = {
+            "guarantee": decode_guarantee(document["guarantee"]),
+            "law": decode_law(document["noise"]),
+            "target": tuple((str(key), str(value)) for key, value in document["target"]),
+        }
+        return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
+    except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise FileFormatError(f"{name}: not a valid sfumato release ({error})") from None
+
+
+def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON document and the arrays, after checks that need no parsing."""
+    try:
+        size = os.path.getsize(name)
+        with open(name, "rb") as file:
+            header = int.from_bytes(file.read(8), "little")
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file") from None
+    except OSError as error:
+        raise FileFormatError(f"cannot be read ({error.strerror})") from None
+    if size > _LARGEST_FILE or header > _LARGEST_HEADER:
+        raise FileFormatError(f"too large for a release ({size} bytes, header {header} bytes)")
+    if size < 8 or header > size - 8:
+        raise FileFormatError("truncated, or not a sfumato file")
+    try:
+        with safe_open(name, framework="numpy") as container:
+            text = (container.metadata() or {}).get("sfumato")
+            arrays = {key: container.get_tensor(key) for key in container.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
+        raise FileFormatError(f"damaged, or not a sfumato file ({error})") from None
+    if text is None:
+        raise FileFormatError("a safetensors file, but not a sfumato release")
+    for key, values in arrays.items():
+        if values.dtype != np.float64 or not np.isfinite(values).all():
+            raise FileFormatError(f"array {key!r} must hold finite 64-bit numbers")
+    return json.loads(text), arrays
+
+
+def _check_envelope(document: dict[str, Any]) -> None:
+    if not isinstance(document, dict) or document.get("format") != "sfumato":
+        raise FileFormatError("not a sfumato release")
+    if document.get("version") != FORMAT_VERSION:
+        raise FileFormatError(
+            f"format version {document.get('version')!r} is unknown to sfumato {__version__}, "
+            f"which reads version {FORMAT_VERSION}; upgrade sfumato"
+        )
+    if set(document) != _KEYS:
+        raise FileFormatError(f"unexpected or missing entries: {sorted(set(document) ^ _KEYS)}")
+    if document["kind"] not in _KINDS:
+        raise FileFormatError(f"unknown kind of release {document['kind']!r}")

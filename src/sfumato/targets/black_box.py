@@ -1,0 +1,135 @@
+"""Any procedure that turns data into a function: ``fit(data) -> f``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.bases.base import LatticeBasis, values_on
+from sfumato.bases.smoothness import Smoothness
+from sfumato.checks import finite_number, positive_number
+from sfumato.core.box import Box
+from sfumato.core.certificate import Certificate
+from sfumato.core.mechanism import Private
+from sfumato.core.privacy import Privacy
+from sfumato.engines.memory import Engine
+from sfumato.engines.tables import Table
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.targets.base import Target
+
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], ArrayLike]
+
+_POINTS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class BlackBox(Target):
+    """Publish the function that a procedure of yours computes from the data.
+
+    Parameters
+    ----------
+    fit
+        ``fit(data)`` sees the whole table (for a path: a pyarrow table) and returns a function that maps
+        ``(m, l)`` points in user units to ``(m,)`` values.
+    sensitivity
+        S: for all neighbouring tables (one row changed) and every point y, ``|f(y) - f'(y)| <= S``.
+    range, fallback
+        Optional public bounds of the values, and the public value that stands in wherever ``fit`` or the
+        function fails or returns something that is not a finite number (default: the middle of the range, or 0).
+    smoothness
+        Optional: ``sf.Smooth``, ``sf.Hoelder`` or ``sf.Linear``; picks the degree and gives total bands.
+    columns
+        The data columns that ``fit`` needs, where they are not those of the box.
+
+    Formal guarantee: if S holds, with these replacements, for every pair of neighbours, the release is private
+    as its guarantee says. Values are clipped to ``range``, so ``min(S, high - low)`` is what is paid for.
+
+    >>> BlackBox(lambda data: None, sensitivity=0.1, range=(0, 1)).fallback
+    0.5
+    """
+
+    fit: Callable[[Any], Function]
+    sensitivity: float
+    range: tuple[float, float] | None = None
+    fallback: float | None = None
+    smoothness: Smoothness | None = None
+    columns: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.fit):
+            raise ParameterTypeError(f"fit must be callable, fit(data) -> function, got fit={self.fit!r}")
+        if self.sensitivity is None:
+            raise ParameterError("sensitivity is missing: state how far one row can move the function at any point")
+        object.__setattr__(self, "sensitivity", positive_number("sensitivity", self.sensitivity))
+        low, high = -np.inf, np.inf
+        if self.range is not None:
+            if not isinstance(self.range, Sequence) or len(self.range) != 2:
+                raise ParameterTypeError(f"range must be a pair (low, high), got range={self.range!r}")
+            low, high = finite_number("range[0]", self.range[0]), finite_number("range[1]", self.range[1])
+            if low >= high:
+                raise ParameterError(f"range must have low < high, got range={self.range!r}")
+        middle = 0.0 if self.range is None else low / 2 + high / 2
+        fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
+        if not low <= fallback <= high:
+            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={self.fallback!r}")
+        object.__setattr__(self, "fallback", fallback)
+        if self.smoothness is not None and not isinstance(self.smoothness, Smoothness):
+            raise ParameterTypeError(f"smoothness must be sf.Smooth, sf.Hoelder or sf.Linear, got {self.smoothness!r}")
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
+        if self.smoothness is None:
+            raise ParameterError(
+                "basis is missing: pass basis=sf.Bernstein(degree=..., order=...), or declare "
+                "BlackBox(smoothness=sf.Smooth(...)) to have it chosen"
+            )
+        strength = privacy.epsilon if privacy.epsilon is not None else (2 * (privacy.rho or 0.0)) ** 0.5
+        return self.smoothness.basis(box, self.sensitivity, strength)
+
+    def certificate(self, basis: LatticeBasis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """The stated pointwise bound holds at each lattice point: docs/proofs/bernstein.md."""
+        stated = "it holds for fit as run, with failures and non-finite values replaced by the fallback"
+        row = Certificate("linf", self.sensitivity, privacy.neighbours, "stated", "bernstein", None, (stated,))
+        unit = row.for_unit(privacy)
+        if self.range is None or self.range[1] - self.range[0] >= unit.bound:
+            return unit
+        # Clipped values cannot differ by more than the range is wide, whatever happens to the data.
+        width = float(np.nextafter(self.range[1] - self.range[0], np.inf))
+        return Certificate("linf", width, privacy.neighbours, "enforced", "bernstein")
+
+    def coefficients(
+        self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate, engine: Engine
+    ) -> Private:
+        lattice = basis.lattice(box)
+        try:
+            function = self.fit(table.native)
+            parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
+            values = np.concatenate([values_on(function, part) for part in parts])
+        except Exception:  # an error would be an output: any failure yields the public fallback
+            values = np.full(len(lattice), np.nan)
+        return Private(self._repair(values), certificate)
+
+    def _repair(self, values: Floats) -> Floats:
+        """Replace what is not a finite number by the fallback and clip to the declared range."""
+        assert self.fallback is not None  # __post_init__ has set it
+        finite = np.where(np.isfinite(values), values, self.fallback)
+        return finite if self.range is None else np.clip(finite, *self.range)
+
+    def rehearse(self, data: Any, box: Box, basis: LatticeBasis) -> Floats:
+        """Run ``fit`` on **made-up or public** data with errors showing, and return the lattice values.
+
+        ``sf.release`` must hide every failure of ``fit`` behind the fallback; rehearse first.
+        """
+        return values_on(self.fit(data), basis.lattice(box))
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("target", "black box"),
+            ("stated sensitivity", repr(self.sensitivity)),
+            ("range", "not declared" if self.range is None else repr(tuple(map(float, self.range)))),
+            ("fallback", repr(self.fallback)),
+        )
