@@ -22,7 +22,7 @@ from sfumato.errors import ParameterError
 Floats = NDArray[np.float64]
 
 LARGEST_LATTICE = 2**26  # half a gigabyte of coefficients
-_BLOCK = 2**21  # doubles held at once while evaluating
+_BLOCK = 2**15  # doubles held at once while evaluating
 
 
 @dataclass(frozen=True)
@@ -119,16 +119,14 @@ class LatticeBasis(ABC):
         """Evaluate an evaluation tensor at ``(m, l)`` points of the unit cube, by blocked matrix products."""
         result = np.empty(len(unit))
         block = max(1, _BLOCK // max(tensor.size // tensor.shape[0], *tensor.shape))
-        rest = tensor.reshape(tensor.shape[0], -1)
+        first = tensor.reshape(tensor.shape[0], -1).T
         for start in range(0, len(unit), block):
             part = unit[start : start + block]
-            matrices = [
-                self.axis_values(n - 1, part[:, axis], derivatives[axis]) for axis, n in enumerate(tensor.shape)
-            ]
-            value = matrices[0] @ rest
-            for matrix in matrices[1:]:
-                value = np.einsum("mk,mkr->mr", matrix, value.reshape(len(part), matrix.shape[1], -1))
-            result[start : start + block] = value[:, 0]
+            tables = [self.axis_values(n - 1, part[:, i], derivatives[i]).T for i, n in enumerate(tensor.shape)]
+            value = first @ tables[0]  # points run along the last axis, where they are contiguous
+            for table in tables[1:]:
+                value = np.einsum("km,krm->rm", table, value.reshape(len(table), -1, len(part)))
+            result[start : start + block] = value[0]
         return result
 
 

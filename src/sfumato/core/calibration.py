@@ -21,7 +21,7 @@ _NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2"}
 # Which bounds a noise can use: an L-infinity bound implies the others, an L1 bound implies an L2 bound.
 _USABLE = {"laplace": ("l1", "linf"), "gaussian": ("l2", "l1", "linf"), "linf": ("linf",), "l2": ("l2", "l1", "linf")}
 
-_FINENESS = Fraction(1, 2**16)  # grid step over the smallest natural unit: rounding costs 0.002 %
+_FINENESS = Fraction(1, 2**14)  # grid step over the smallest natural unit: rounding costs 0.006 %
 _LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
 
 

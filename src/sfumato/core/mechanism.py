@@ -53,7 +53,7 @@ def publish(private: Private, law: NoiseLaw) -> Floats:
         raise PrivateDataError("this noise was calibrated for another certificate or another number of coefficients")
     values = private._values
     integers = round_vector(values, law.exponent) if private.certificate.exponent is None else values
-    return np.ldexp((integers + draw(law)).astype(np.float64), law.exponent)
+    return np.multiply(integers + draw(law), law.step, dtype=np.float64)
 
 
 def draw(law: NoiseLaw) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ LARGEST_BUDGET = 2**26
 def round_vector(values: Floats, exponent: int) -> Integers:
     """Round to multiples of ``2**exponent``; the values must be finite."""
     with np.errstate(over="ignore"):
-        steps = np.rint(np.ldexp(values, -exponent))
+        steps = np.rint(values * 2.0**-exponent)  # a power of two: exact
     return np.clip(steps, -float(_CLAMP), float(_CLAMP)).astype(np.int64)
 
 
@@ -42,7 +42,7 @@ def truncate_records(features: Floats, exponent: int, budget: int, norm: str) ->
         raise ParameterError(f"budget={budget!r} is too fine for {features.shape[1]} features: squares overflow 64 bits")
     usable = np.isfinite(features).all(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
-        steps = np.trunc(np.ldexp(np.where(usable, features, 0.0), -exponent))
+        steps = np.trunc(np.where(usable, features, 0.0) * 2.0**-exponent)
     # No coordinate may exceed the budget by itself; this also keeps the sums below exact.
     quantised = np.clip(steps, -budget, budget).astype(np.int64)
     sizes = np.abs(quantised)

@@ -1,0 +1,40 @@
+"""Run the benchmarks, show a table and leave a JSON file in ``benchmarks/results/``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import sfumato
+
+NAMES = ("noise", "evaluation")
+
+
+def main(wanted: list[str]) -> None:
+    for name in wanted or NAMES:
+        if name not in NAMES:
+            raise SystemExit(f"unknown benchmark {name!r}; there are {', '.join(NAMES)}")
+        rows = importlib.import_module(f"benchmarks.{name}").run()
+        print(f"\n{name}")
+        width = max(len(row["what"]) for row in rows)
+        for row in rows:
+            print(f"  {row['what']:<{width}}  {row['value']:>12.5g} {row['unit']}")
+        record = {
+            "benchmark": name,
+            "sfumato": sfumato.__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "rows": rows,
+        }
+        path = Path(__file__).parent / "results" / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(record, indent=1) + "\n")
+        print(f"  -> {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,146 @@
+"""The rules of docs/architecture.md, checked on the source itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "sfumato"
+FILES = sorted(SRC.rglob("*.py"))
+
+# A module may import from its own layer and from those before it.
+LAYERS = [
+    {"errors", "_version", "checks"},
+    {"core"},
+    {"bases"},
+    {"releases"},
+    {"engines"},
+    {"targets"},
+    {"pipeline", "noise", "choosing"},
+]
+RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
+CORE_LINES = 1000
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(SRC).as_posix()
+
+
+def imports(path: Path) -> list[str]:
+    """Every module that a file imports, at its top or inside a function."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)}: relative import"
+            found.append(node.module or "")
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
+
+
+def layer(module: str) -> int | None:
+    parts = module.split(".")
+    return RANK.get(parts[1]) if parts[0] == "sfumato" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("path", [f for f in FILES if f.parent != SRC or f.stem in RANK], ids=name_of)
+def test_imports_point_downwards(path):
+    own = RANK[path.relative_to(SRC).parts[0].removesuffix(".py")]
+    too_high = [m for m in imports(path) if (layer(m) or 0) > own]
+    assert not too_high
+
+
+def test_every_module_has_a_layer():
+    assert {f.relative_to(SRC).parts[0].removesuffix(".py") for f in FILES} - {"__init__"} == set(RANK)
+
+
+@pytest.mark.parametrize("path", sorted((SRC / "core").glob("*.py")), ids=name_of)
+def test_the_core_needs_numpy_and_the_standard_library_only(path):
+    allowed = set(sys.stdlib_module_names) | {"numpy", "sfumato"}
+    assert {m.split(".")[0] for m in imports(path)} <= allowed
+
+
+def test_the_core_is_small_enough_to_read_in_an_hour():
+    lines = [line for f in (SRC / "core").glob("*.py") for line in f.read_text().splitlines() if line.strip()]
+    assert len(lines) <= CORE_LINES
+
+
+RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets)\b|os\.urandom|getrandom", re.M)
+# Simulates public noise laws with a public seed, and never sees data.
+SIMULATION = {"releases/uncertainty.py"}
+
+
+def test_randomness_comes_from_one_module():
+    assert {name_of(f) for f in FILES if RANDOM.search(f.read_text())} == {"core/sampling.py"} | SIMULATION
+
+
+def test_simulation_never_sees_private_numbers():
+    for name in SIMULATION:
+        assert not [m for m in imports(SRC / name) if re.search(r"mechanism|engines|targets|quantize|sampling", m)]
+
+
+def test_only_the_doors_draw_noise():
+    users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.sampling") for m in imports(f))}
+    assert users == {"core/mechanism.py", "core/selection.py"}
+
+
+def test_private_vectors_are_opened_by_the_door_only():
+    opened = {name_of(f) for f in FILES if re.search(r"\._values\b", f.read_text())}
+    assert opened == {"core/mechanism.py"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_pickle_no_stubs_no_large_files(path):
+    text = path.read_text()
+    assert not re.search(r"\bimport (pickle|marshal|shelve|dill)\b|\beval\(|\bexec\(", text)
+    assert not re.search(r"NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b", text)
+    assert text.count("\n") <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_functions_are_short(path):
+    functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
+    assert not [f"{f.name}: {f.end_lineno - f.lineno + 1}" for f in functions if f.end_lineno - f.lineno + 1 > 60]
+
+
+def certificates():
+    names = ("certificate", "certify_sum", "for_unit")
+    functions = [(f, n) for f in FILES for n in ast.walk(ast.parse(f.read_text())) if isinstance(n, ast.FunctionDef)]
+    concrete = [
+        (f, n) for f, n in functions if not any(getattr(d, "id", "") == "abstractmethod" for d in n.decorator_list)
+    ]
+    return [(f, n) for f, n in concrete if n.name in names]
+
+
+@pytest.mark.parametrize(("path", "node"), certificates(), ids=lambda v: getattr(v, "name", None))
+def test_certificates_are_short_and_name_their_proof(path, node):
+    assert node.end_lineno - node.lineno + 1 <= 20
+    pages = re.findall(r"([a-z-]+\.md)", ast.get_docstring(node) or "")
+    assert pages
+    assert all((ROOT / "docs" / "proofs" / page).exists() for page in pages)
+
+
+def test_every_proof_page_that_the_source_names_exists():
+    for path in FILES:
+        for page in re.findall(r"docs/(?:proofs/)?[a-z-]+\.md", path.read_text()):
+            assert (ROOT / page).exists(), f"{name_of(path)} names {page}"
+
+
+def test_import_is_lazy():
+    heavy = ["numpy", "scipy", "pyarrow", "narwhals", "safetensors", "pandas", "polars", "matplotlib", "sklearn"]
+    code = f"import sys, sfumato; print([m for m in {heavy} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_reading_a_release_needs_no_engine():
+    code = "import sys, sfumato; sfumato.load; print([m for m in sys.modules if m.startswith('sfumato.')])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not re.search(r"sfumato\.(engines|targets|pipeline|core\.sampling|core\.mechanism)", loaded)

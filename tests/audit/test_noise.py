@@ -1,0 +1,181 @@
+"""What the noise really delivers: exact enumeration of its law, and releases attacked on a worst pair.
+
+Each empirical test is wrong with probability at most 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import sfumato as sf
+from harness.empirical import epsilon_lower_bound
+from harness.exact import hockey_stick, lattice_law, max_log_ratio, shifted
+from sfumato.core.calibration import calibrate
+from sfumato.core.certificate import Certificate
+from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.mechanism import Private, publish
+
+
+def integer_law(norm, bound, size, privacy, noise="auto"):
+    certificate = Certificate(norm, bound, "replace", "enforced", "rounding", exponent=0)
+    return calibrate(certificate, size, privacy, noise)[0]
+
+
+def exact_pmf(law, radius):
+    scale = mpf(law.scale.numerator) / law.scale.denominator
+    weights = {
+        "laplace": lambda x: mp.e ** (-sum(map(abs, x)) / scale),
+        "linf": lambda x: mp.e ** (-max(map(abs, x)) / scale),
+        "gaussian": lambda x: mp.e ** (-sum(v * v for v in x) / (2 * scale)),
+    }
+    return lattice_law(weights[law.kind], law.size, radius)
+
+
+# --- exact enumeration ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize(("norm", "shift"), [("l1", (2, 0)), ("l1", (1, -1)), ("linf", (2, -2)), ("linf", (2, 1))])
+def test_pure_noise_loses_exactly_epsilon_at_most(norm, shift, epsilon):
+    law = integer_law(norm, 2, 2, sf.Privacy(epsilon=epsilon))
+    pmf = exact_pmf(law, 25)
+    loss = max_log_ratio(pmf, shifted(pmf, shift))
+    assert loss <= epsilon * (1 + mpf(10) ** -15)
+    assert loss > 0.99 * epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-3), (1.0, 1e-6), (8.0, 1e-6), (8.0, 1e-2), (20.0, 1e-9)])
+@pytest.mark.parametrize("sensitivity", [1, 3])
+def test_discrete_gaussian_delivers_its_delta_exactly(epsilon, delta, sensitivity):
+    law = integer_law("l2", sensitivity, 1, sf.Privacy(epsilon=epsilon, delta=delta))
+    pmf = exact_pmf(law, int(14 * math.sqrt(law.scale)) + 20)
+    assert hockey_stick(pmf, shifted(pmf, (sensitivity,)), epsilon) <= delta
+
+
+def test_discrete_gaussian_is_private_for_every_direction_of_the_shift():
+    law = integer_law("l2", 5, 2, sf.Privacy(epsilon=2.0, delta=1e-3))
+    pmf = exact_pmf(law, 40)
+    for shift in ((5, 0), (3, 4), (4, -3), (0, 5), (2, 2)):
+        assert hockey_stick(pmf, shifted(pmf, shift), 2.0) <= 1e-3
+
+
+def test_negative_control_analytic_sigma_on_a_coarse_grid_is_caught():
+    """The continuous calibration used for the discrete law overspends delta about threefold."""
+    epsilon, delta = 8.0, 1e-6
+    variance = Fraction(noise_multiplier(epsilon, delta)) ** 2
+    law = integer_law("l2", 1, 1, sf.Privacy(epsilon=epsilon, delta=delta))
+    coarse = type(law)(law.kind, law.size, law.exponent, variance, law.certificate)
+    pmf = exact_pmf(coarse, 60)
+    assert hockey_stick(pmf, shifted(pmf, (1,)), epsilon) > 2 * delta
+
+
+def test_negative_control_classical_gaussian_is_caught_at_large_epsilon():
+    """sqrt(2 ln(1.25/delta)) / eps claims 20 at delta = 1e-6 and does not deliver it."""
+    epsilon, delta = 20.0, 1e-6
+    sigma = 1000 * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+    law = integer_law("l2", 1000, 1, sf.Privacy(epsilon=epsilon, delta=delta))
+    classical = type(law)(law.kind, law.size, law.exponent, Fraction(sigma) ** 2, law.certificate)
+    pmf = exact_pmf(classical, int(20 * sigma))
+    assert hockey_stick(pmf, shifted(pmf, (1000,)), epsilon) > delta
+
+
+def test_negative_control_halved_noise_is_caught_by_enumeration():
+    law = integer_law("linf", 2, 2, sf.Privacy(epsilon=1.0))
+    halved = type(law)(law.kind, law.size, law.exponent, law.scale / 2, law.certificate)
+    pmf = exact_pmf(halved, 25)
+    assert max_log_ratio(pmf, shifted(pmf, (2, 2))) > 1.9
+
+
+# --- releases attacked on a worst pair --------------------------------------------------------------------
+
+DRAWS = 20_000
+
+
+def mechanism(level, law_of, size=3, sensitivity=1.0, privacy=None, noise="auto"):
+    """A sampler of whole releases of a vector whose every entry is ``level``."""
+    privacy = privacy or sf.Privacy(epsilon=1.0)
+    certificate = Certificate("linf", sensitivity, "replace", "stated", "bernstein")
+    law = law_of(calibrate(certificate, size, privacy, noise)[0])
+
+    def sampler(draws):
+        return np.array([publish(Private(np.full(size, level), certificate), law) for _ in range(draws)])
+
+    return sampler
+
+
+def as_it_is(law):
+    return law
+
+
+def halved(law):
+    factor = Fraction(1, 4) if law.kind == "gaussian" else Fraction(1, 2)
+    return type(law)(law.kind, law.size, law.exponent, law.scale * factor, law.certificate)
+
+
+STATISTICS = {
+    "linf": lambda out: np.abs(out - 1.0).max(axis=1) - np.abs(out).max(axis=1),
+    "laplace": lambda out: (np.abs(out - 1.0) - np.abs(out)).sum(axis=1),
+    "gaussian": lambda out: out.sum(axis=1),
+}
+
+
+@pytest.mark.parametrize("noise", ["linf", "laplace"])
+def test_releases_on_a_worst_pair_stay_within_epsilon(noise):
+    pair = (mechanism(0.0, as_it_is, noise=noise), mechanism(1.0, as_it_is, noise=noise))
+    found = epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise])
+    assert 0.7 < found <= 1.0
+
+
+@pytest.mark.parametrize("noise", ["linf", "laplace"])
+def test_negative_control_halved_noise_is_caught_by_attack(noise):
+    pair = (mechanism(0.0, halved, noise=noise), mechanism(1.0, halved, noise=noise))
+    assert epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise]) > 1.2
+
+
+def test_gaussian_releases_on_a_worst_pair_stay_within_epsilon():
+    privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
+    pair = [mechanism(level, as_it_is, privacy=privacy) for level in (0.0, 1.0)]
+    assert epsilon_lower_bound(*pair, DRAWS, STATISTICS["gaussian"], delta=1e-2) <= 1.0
+
+
+def test_negative_control_halved_gaussian_is_caught():
+    privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
+    pair = [mechanism(level, halved, privacy=privacy) for level in (0.0, 1.0)]
+    assert epsilon_lower_bound(*pair, DRAWS, STATISTICS["gaussian"], delta=1e-2) > 1.0
+
+
+def float_laplace(level):
+    """The textbook sampler: double-precision Laplace noise added to a double."""
+    rng = np.random.default_rng()
+    return lambda draws: level + rng.laplace(scale=1.0, size=draws)
+
+
+def test_negative_control_a_float_sampler_leaks_through_the_gaps_of_the_float_grid():
+    found = epsilon_lower_bound(float_laplace(0.0), float_laplace(1.0), DRAWS)
+    assert found > 3.0
+
+
+def test_our_sampler_does_not_leak_through_the_float_grid():
+    first = lambda draws: sf.noise.laplace(np.zeros(draws), l1=1.0, epsilon=1.0)  # noqa: E731
+    second = lambda draws: sf.noise.laplace(np.ones(draws), l1=1.0, epsilon=1.0)  # noqa: E731
+    assert epsilon_lower_bound(first, second, DRAWS) <= 1.0
+
+
+def test_a_whole_black_box_release_stays_within_epsilon():
+    """End to end through sf.release, on the pair of tables that moves every lattice value by S."""
+    box, basis = sf.Box([(0, 1)]), sf.Bernstein(degree=2)
+    target = sf.BlackBox(lambda data: lambda points: np.full(len(points), data.mean()), sensitivity=0.25)
+
+    def sampler(data):
+        return lambda draws: np.array(
+            [sf.release(target, data, box, sf.Privacy(epsilon=1.0), basis=basis).coefficients for _ in range(draws)]
+        )
+
+    statistic = lambda out: np.abs(out - 0.25).max(axis=1) - np.abs(out).max(axis=1)  # noqa: E731
+    pair = sampler(np.zeros(4)), sampler(np.array([1.0, 0.0, 0.0, 0.0]))
+    assert 0.5 < epsilon_lower_bound(*pair, 6000, statistic) <= 1.0

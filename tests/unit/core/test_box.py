@@ -1,0 +1,284 @@
+"""The public domain: what a box accepts, what it refuses, and what it does to records and points."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sfumato.core.box import Box, Categorical, Integer, Interval, Periodic
+from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
+
+# --- making one ---------------------------------------------------------------------------------------------
+
+
+def test_named_box_keeps_the_order_of_its_columns():
+    box = Box({"bmi": (10, 60), "age": (0, 110)})
+    assert box.names == ("bmi", "age")
+    assert box.named
+    assert box.dimension == 2
+
+
+def test_unnamed_box_numbers_its_columns():
+    box = Box([(0, 1), (2, 3)])
+    assert box.names == ("x0", "x1")
+    assert not box.named
+
+
+def test_bounds_become_doubles():
+    box = Box([(0, 110), (np.int64(1), np.float32(2))])
+    assert box.low.tolist() == [0.0, 1.0]
+    assert box.high.tolist() == [110.0, 2.0]
+    assert box.low.dtype == box.high.dtype == np.float64
+
+
+def test_lists_are_bounds_too():
+    assert Box([[0, 1]]) == Box([(0, 1)])
+
+
+def test_equal_boxes_are_equal_and_hash_alike():
+    one, other = Box({"a": (0, 1)}), Box({"a": (0.0, 1.0)})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != Box({"a": (0, 2)})
+    assert one != Box({"b": (0, 1)})
+
+
+def test_every_kind_of_column_is_kept():
+    columns = {"a": (0, 1), "b": Integer(0, 9), "c": Periodic(0, 24), "d": Categorical(["x", "y"])}
+    assert [c.kind for c in Box(columns).columns] == ["interval", "integer", "periodic", "categorical"]
+
+
+def test_box_is_immutable():
+    box = Box([(0, 1)])
+    with pytest.raises(AttributeError):
+        box.names = ("other",)
+    with pytest.raises(AttributeError):
+        box.columns[0].low = -1.0
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (0.0, -0.0), (5, -5)])
+def test_low_must_be_below_high(low, high):
+    with pytest.raises(ParameterError, match="low") as error:
+        Box({"age": (low, high)})
+    assert "age" in str(error.value)
+    assert repr(float(low)) in str(error.value)
+    assert repr(float(high)) in str(error.value)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("side", [0, 1])
+def test_bounds_must_be_finite(bad, side):
+    bounds = [0.0, 1.0]
+    bounds[side] = bad
+    with pytest.raises(ParameterError, match="finite") as error:
+        Box({"age": tuple(bounds)})
+    assert "age" in str(error.value)
+    assert repr(bad) in str(error.value)
+    assert ("low", "high")[side] in str(error.value)
+
+
+def test_width_must_be_finite():
+    with pytest.raises(ParameterError, match="high - low"):
+        Box([(-1.7e308, 1.7e308)])
+
+
+def test_whole_numbers_beyond_the_doubles_are_refused_like_infinity():
+    with pytest.raises(ParameterError, match="high"):
+        Box([(0, 10**400)])
+
+
+@pytest.mark.parametrize("bad", ["0", None, 1j, True, [0]])
+def test_bounds_must_be_numbers(bad):
+    with pytest.raises(ParameterTypeError, match="must be a number") as error:
+        Box({"age": (bad, 2)})
+    assert repr(bad) in str(error.value)
+
+
+@pytest.mark.parametrize("spec", [None, 3, "0..1", (0, 1, 2), (1,), {"low": 0}, {0, 1}])
+def test_missing_bounds_are_refused_never_inferred(spec):
+    with pytest.raises(ParameterTypeError, match="never infers bounds") as error:
+        Box({"age": spec})
+    assert "age" in str(error.value)
+
+
+@pytest.mark.parametrize("columns", [None, 3, "age", {1, 2}, 0.5])
+def test_columns_must_be_a_mapping_or_a_list(columns):
+    with pytest.raises(ParameterTypeError, match="columns"):
+        Box(columns)
+
+
+@pytest.mark.parametrize("columns", [[], {}, (), {"": (0, 1)}, {3: (0, 1)}])
+def test_a_box_needs_named_columns(columns):
+    with pytest.raises(ParameterError, match="column"):
+        Box(columns)
+
+
+@pytest.mark.parametrize("categories", ["abc", 3, None, {"a", "b"}])
+def test_categories_must_be_a_list(categories):
+    with pytest.raises(ParameterTypeError, match="categories"):
+        Categorical(categories)
+
+
+@pytest.mark.parametrize("categories", [[], ["a"], ["a", "a"], [1, True], [1, 1.0]])
+def test_categories_must_be_different(categories):
+    with pytest.raises(ParameterError, match="different"):
+        Categorical(categories)
+
+
+def test_categories_must_be_text_or_numbers():
+    with pytest.raises(ParameterTypeError, match="text or numbers"):
+        Categorical(["a", ("b",)])
+
+
+def test_categories_become_a_tuple():
+    assert Categorical(["a", "b"]) == Categorical(("a", "b"))
+
+
+@pytest.mark.parametrize("radius", [0, -1, math.inf, math.nan])
+def test_max_norm_must_be_positive(radius):
+    with pytest.raises(ParameterError, match="max_norm"):
+        Box([(-1, 1)], max_norm=radius)
+
+
+@pytest.mark.parametrize("columns", [[(1, 2)], [(-2, -1)], [Categorical(["a", "b"])], [(-1, 1), (1, 2)]])
+def test_max_norm_needs_the_origin_in_the_box(columns):
+    with pytest.raises(ParameterError, match="max_norm"):
+        Box(columns, max_norm=1.0)
+
+
+def test_an_integer_column_without_a_whole_number_is_refused():
+    with pytest.raises(ParameterError):
+        Integer(0.2, 0.8)
+
+
+def test_categorical_columns_are_refused_where_numbers_are_needed():
+    box = Box({"sex": Categorical(["f", "m"])})
+    for ask in (box.intervals, lambda: box.low, lambda: box.high, lambda: box.clean(np.zeros((1, 1)))):
+        with pytest.raises(ParameterError, match="sex"):
+            ask()
+
+
+def test_repr_shows_public_bounds():
+    text = repr(Box({"age": (0, 110), "sex": Categorical(["f", "m"])}))
+    assert text == "Box({'age': (0.0, 110.0), 'sex': ['f', 'm']})"
+    assert repr(Box([(-1, 1)], max_norm=2)) == "Box({'x0': (-1.0, 1.0)}, max_norm=2.0)"
+
+
+# --- cleaning -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "cleaned"), [(5.0, 5.0), (-1.0, 0.0), (11.0, 10.0), (math.inf, 10.0), (-math.inf, 0.0), (1e300, 10.0)]
+)
+def test_interval_clips(value, cleaned):
+    assert Interval(0, 10).clean(np.array([value])).tolist() == [cleaned]
+
+
+@pytest.mark.parametrize("column", [Interval(0, 10), Integer(0, 10), Periodic(0, 10)])
+def test_missing_stays_missing(column):
+    assert np.isnan(column.clean(np.array([math.nan]))).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "cleaned"), [(2.4, 2.0), (2.6, 3.0), (-9.0, 1.0), (99.0, 9.0), (math.inf, 9.0), (0.9, 1.0), (9.4, 9.0)]
+)
+def test_integer_rounds_and_clips_to_whole_numbers(value, cleaned):
+    assert Integer(0.5, 9.5).clean(np.array([value])).tolist() == [cleaned]
+
+
+@pytest.mark.parametrize(("value", "cleaned"), [(25.0, 1.0), (-1.0, 23.0), (24.0, 0.0), (0.0, 0.0), (48.5, 0.5)])
+def test_periodic_wraps(value, cleaned):
+    assert Periodic(0, 24).clean(np.array([value])).tolist() == [cleaned]
+
+
+def test_periodic_infinity_is_missing():
+    assert np.isnan(Periodic(0, 24).clean(np.array([math.inf, -math.inf]))).all()
+
+
+def test_periodic_stays_within_bounds_at_the_seam():
+    column = Periodic(0.1, 0.7)
+    values = np.concatenate([np.nextafter(0.1, [-1, 1]), np.nextafter(0.7, [-1, 1]), [-1e-300, 1e300]])
+    cleaned = column.clean(values)
+    assert ((cleaned >= 0.1) & (cleaned <= 0.7)).all()
+
+
+def test_clean_leaves_its_input_alone():
+    records = np.array([[-5.0], [500.0]])
+    Box([(0, 1)]).clean(records)
+    assert records.tolist() == [[-5.0], [500.0]]
+
+
+def test_clean_of_nothing_is_nothing():
+    assert Box([(0, 1), (0, 1)]).clean(np.zeros((0, 2))).shape == (0, 2)
+
+
+def test_max_norm_scales_long_records_back_and_leaves_short_ones():
+    box = Box([(-10, 10), (-10, 10)], max_norm=5)
+    cleaned = box.clean(np.array([[6.0, 8.0], [1.0, 2.0]]))
+    assert cleaned[0] == pytest.approx([3.0, 4.0])
+    assert cleaned[1].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-170, 1e-150, 1e-10, 1.0, 1e10, 1e150, 1e300])
+@pytest.mark.parametrize("radius", [1e-200, 1e-3, 1.0, 1e200])
+def test_max_norm_holds_at_every_magnitude(size, radius):
+    box = Box([(-1e300, 1e300)] * 3, max_norm=radius)
+    with np.errstate(all="ignore"):
+        cleaned = box.clean(np.array([[size, -size, size / 2]]))[0]
+    assert math.hypot(*cleaned) <= radius * (1 + 1e-12)
+
+
+# --- points -------------------------------------------------------------------------------------------------
+
+
+def test_bounds_map_to_zero_and_one_exactly():
+    box = Box([(0.1, 0.7), (-3, 1e9)])
+    assert box.to_unit([[0.1, -3], [0.7, 1e9]]).tolist() == [[0.0, 0.0], [1.0, 1.0]]
+    assert box.from_unit(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [[0.1, -3.0], [0.7, 1e9]]
+
+
+def test_unit_and_back_is_the_identity():
+    box = Box([(-3, 7), (100, 101)])
+    points = np.array([[0.0, 100.25], [-2.5, 100.875]])
+    assert box.from_unit(box.to_unit(points)) == pytest.approx(points, abs=1e-12)
+
+
+@pytest.mark.parametrize("points", [[0.5], 0.5, np.array([0.5]), [[0.5]], (0.5,)])
+def test_one_column_takes_flat_points(points):
+    assert Box([(0, 1)]).to_unit(points).tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize("points", [[0.5, 0.5], [[0.5]], [[0.1, 0.2, 0.3]], np.zeros((1, 2, 2)), 0.5])
+def test_points_of_the_wrong_shape_are_refused(points):
+    with pytest.raises(ParameterError, match=r"shape \(m, 2\)"):
+        Box([(0, 1), (0, 1)]).to_unit(points)
+
+
+@pytest.mark.parametrize("bad", [-0.001, 1.001, math.inf, -math.inf])
+def test_points_outside_are_refused_and_shown(bad):
+    with pytest.raises(OutsideBoxError, match="outside='clip'") as error:
+        Box({"age": (0, 1)}).to_unit([0.5, bad, bad])
+    assert "2 of 3" in str(error.value)
+    assert repr(bad) in str(error.value)
+
+
+@pytest.mark.parametrize(("bad", "edge"), [(-0.001, 0.0), (1.001, 1.0), (math.inf, 1.0), (-math.inf, 0.0)])
+def test_points_outside_may_be_clipped(bad, edge):
+    assert Box([(0, 1)]).to_unit([bad], "clip").tolist() == [[edge]]
+
+
+@pytest.mark.parametrize("outside", ["refuse", "clip"])
+def test_points_must_be_numbers(outside):
+    with pytest.raises(OutsideBoxError, match="NaN"):
+        Box([(0, 1)]).to_unit([math.nan], outside)
+
+
+@pytest.mark.parametrize("outside", ["wrap", None, 3])
+def test_outside_must_be_a_known_word(outside):
+    with pytest.raises(ParameterError, match="outside"):
+        Box([(0, 1)]).to_unit([0.5], outside)
+
+
+def test_no_points_are_fine():
+    assert Box([(0, 1), (0, 1)]).to_unit(np.zeros((0, 2))).shape == (0, 2)
+    assert Box([(0, 1)]).to_unit([]).shape == (0, 1)

@@ -1,0 +1,254 @@
+"""How much noise: exact formulas, the price of the grid, and what is refused."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.certificate import Certificate
+from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.neighbours import Person
+from sfumato.core.privacy import Privacy
+from sfumato.core.quantize import round_vector
+from sfumato.errors import ParameterError
+
+PURE = Privacy(epsilon=1.0)
+APPROXIMATE = Privacy(epsilon=1.0, delta=1e-6)
+CONCENTRATED = Privacy(rho=0.5)
+
+
+def real(norm, bound=0.1, known="proved"):
+    return Certificate(norm, bound, "replace", known, "page")
+
+
+def exact(norm, bound=100, exponent=-10):
+    return Certificate(norm, bound, "replace", "enforced", "page", exponent)
+
+
+# --- which noise --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("norm", "kind"), [("linf", "linf"), ("l1", "laplace"), ("l2", "l2")])
+def test_pure_privacy_takes_the_noise_of_the_norm(norm, kind):
+    assert calibrate(real(norm), 7, PURE)[0].kind == kind
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("privacy", [APPROXIMATE, CONCENTRATED])
+def test_anything_weaker_takes_gaussian_noise(norm, privacy):
+    assert calibrate(real(norm), 7, privacy)[0].kind == "gaussian"
+
+
+@pytest.mark.parametrize(
+    ("noise", "norm"), [("laplace", "l2"), ("linf", "l1"), ("linf", "l2")]
+)  # an L2 bound says nothing useful about L1, an L1 bound only something wasteful about L-infinity
+def test_noise_that_cannot_use_the_bound_is_refused(noise, norm):
+    with pytest.raises(ParameterError, match=f"noise='{noise}'"):
+        calibrate(real(norm), 7, PURE, noise)
+
+
+@pytest.mark.parametrize("noise", ["cauchy", None, 3, ""])
+def test_unknown_noise_is_refused(noise):
+    with pytest.raises(ParameterError, match="noise"):
+        calibrate(real("l1"), 7, PURE, noise)
+
+
+def test_gaussian_noise_is_never_pure():
+    with pytest.raises(ParameterError, match="never pure"):
+        calibrate(real("l2"), 7, PURE, "gaussian")
+
+
+@pytest.mark.parametrize("noise", ["laplace", "linf", "l2"])
+def test_rho_needs_gaussian_noise(noise):
+    with pytest.raises(ParameterError, match="needs epsilon"):
+        calibrate(real("linf"), 7, CONCENTRATED, noise)
+
+
+def test_certificate_and_privacy_must_speak_of_the_same_neighbours():
+    with pytest.raises(ParameterError, match="neighbours"):
+        calibrate(real("l1"), 7, Privacy(epsilon=1.0, neighbours="add-remove"))
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5])
+def test_size_must_be_a_positive_whole_number(size):
+    with pytest.raises(ParameterError, match="size"):
+        calibrate(real("l1"), size, PURE)
+
+
+# --- how much, on a grid that was there before ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("norm", "noise", "scale"),
+    [("l1", "laplace", 100), ("l2", "l2", 100), ("linf", "linf", 100), ("linf", "laplace", 700), ("l1", "l2", 100)],
+)
+def test_exact_certificates_are_paid_for_exactly(norm, noise, scale):
+    law, _ = calibrate(exact(norm), 7, Privacy(epsilon=0.25), noise)
+    assert law.scale == 4 * scale
+    assert law.exponent == -10
+
+
+def test_exact_linf_bound_gives_an_l2_bound_from_above():
+    law, _ = calibrate(exact("linf"), 7, PURE, "l2")
+    assert law.scale**2 >= 7 * 100**2
+    assert law.scale**2 <= 7 * 100**2 * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize(("norm", "squared"), [("l2", 10_000), ("l1", 10_000), ("linf", 70_000)])
+def test_gaussian_variance_for_rho(norm, squared):
+    law, _ = calibrate(exact(norm), 7, Privacy(rho=0.125))
+    assert law.scale == squared * 4
+
+
+@pytest.mark.parametrize(("norm", "squared"), [("l2", 10_000), ("l1", 10_000), ("linf", 70_000)])
+def test_gaussian_variance_for_epsilon_and_delta_makes_up_for_the_grid(norm, squared):
+    law, _ = calibrate(exact(norm), 7, APPROXIMATE)
+    assert law.scale == squared * Fraction(noise_multiplier(1.0, 1e-6)) ** 2 + 4
+
+
+# --- how much, on a grid it chooses ---------------------------------------------------------------------------
+
+SIZES = [1, 2, 7, 441, 10**4]
+BOUNDS = [1e-250, 1e-9, 0.1, 1.0, 1e9, 1e250]
+PAIRS = [("linf", "linf"), ("l1", "laplace"), ("l2", "l2"), ("linf", "laplace"), ("linf", "l2"), ("l1", "l2")]
+
+
+def needed(norm, noise, size):
+    """The sensitivity in the norm of the noise, for a bound of 1."""
+    return {("linf", "laplace"): size, ("linf", "l2"): math.sqrt(size)}.get((norm, noise), 1)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 37.0, 1e6])
+@pytest.mark.parametrize(("norm", "noise"), PAIRS)
+def test_noise_covers_the_bound_and_little_more(norm, noise, epsilon, size):
+    for bound in BOUNDS:
+        law, _ = calibrate(real(norm, bound), size, Privacy(epsilon=epsilon), noise)
+        ideal = needed(norm, noise, size) * bound / epsilon
+        assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1e-4)
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(10**6, 1.0), (10**4, 1e-6), (10**6, 1e-6), (1, 1e-9)])
+@pytest.mark.parametrize(("norm", "noise"), PAIRS)
+def test_a_grid_of_its_own_choice_is_never_too_fine(norm, noise, size, epsilon):
+    law, _ = calibrate(real(norm), size, Privacy(epsilon=epsilon), noise)
+    ideal = needed(norm, noise, size) * 0.1 / epsilon
+    assert ideal * (1 - 1e-9) <= law.deviation <= ideal * 1.01
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("privacy", [CONCENTRATED, APPROXIMATE, Privacy(rho=1e-9), Privacy(epsilon=30.0, delta=1e-3)])
+@pytest.mark.parametrize(("norm", "factor"), [("l2", lambda size: 1), ("linf", math.sqrt), ("l1", lambda size: 1)])
+def test_gaussian_noise_covers_the_bound_and_little_more(norm, factor, privacy, size):
+    law, _ = calibrate(real(norm, 0.3), size, privacy)
+    multiplier = (
+        1 / math.sqrt(2 * privacy.rho) if privacy.rho else noise_multiplier(privacy.epsilon, privacy.delta)
+    )
+    ideal = 0.3 * factor(size) * multiplier
+    assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+@pytest.mark.parametrize("bound", BOUNDS)
+def test_rounded_neighbours_are_no_further_apart_than_was_paid_for(norm, bound):
+    size = 50
+    law, _ = calibrate(real(norm, bound), size, PURE)
+    generator = np.random.default_rng(1)
+    paid = law.scale  # epsilon is 1: the scale is the integer sensitivity
+    for _ in range(50):
+        here = generator.normal(size=size) * bound * 3
+        way = generator.choice([-1.0, 1.0], size=size)
+        length = {"linf": 1.0, "l1": size, "l2": math.sqrt(size)}[norm]
+        there = here + way * bound / length * (1 - 1e-12)
+        apart = [abs(int(a) - int(b)) for a, b in zip(*(round_vector(x, law.exponent) for x in (here, there)), strict=True)]
+        if norm == "l2":
+            assert sum(d * d for d in apart) <= paid**2
+        else:
+            assert {"linf": max, "l1": sum}[norm](apart) <= paid
+
+
+@pytest.mark.parametrize("size", [1, 100, 2**16])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 1e6])
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+def test_draws_fit_64_bits(norm, epsilon, size):
+    law, _ = calibrate(real(norm, 1.0), size, Privacy(epsilon=epsilon))
+    typical = law.scale * (size if law.kind in ("linf", "l2") else 1)
+    assert typical < 2**53
+
+
+@pytest.mark.parametrize(
+    ("certificate", "privacy"),
+    [
+        (exact("l1", 2**60, 0), PURE),
+        (exact("l1", 1, 0), Privacy(epsilon=1e-300)),
+        (exact("l2", 1, 0), Privacy(rho=1e-300)),
+        (exact("l2", 1, 0), Privacy(epsilon=1e-200, delta=1e-13)),
+        (exact("l1", 1, 0), Privacy(epsilon=5e-324)),
+        (real("l1", 1.0), Privacy(epsilon=5e-324)),
+        (real("l1", 1e300), Privacy(epsilon=1e-300)),
+        (real("linf", 1e300), Privacy(rho=5e-324)),
+        (exact("l2", 1, 0), Privacy(epsilon=1e-308, delta=1e-13)),
+    ],
+)
+def test_noise_too_large_for_the_grid_is_refused(certificate, privacy):
+    with pytest.raises(ParameterError):
+        calibrate(certificate, 3, privacy)
+
+
+def test_tiny_bounds_get_a_grid_that_is_tiny_too():
+    law, _ = calibrate(real("l1", 1e-320), 1, PURE)
+    assert law.step < 1e-280
+
+
+# --- the law and the promise ----------------------------------------------------------------------------------
+
+
+def test_law_in_the_coefficients_own_units():
+    assert NoiseLaw("laplace", 1, -3, Fraction(16), exact("l1")).deviation == 2.0
+    assert NoiseLaw("gaussian", 1, -3, Fraction(16), exact("l2")).deviation == 0.5
+    assert NoiseLaw("linf", 1, -3, Fraction(16), exact("linf")).step == 0.125
+
+
+def test_law_remembers_its_certificate_and_size():
+    law, _ = calibrate(real("l1"), 7, PURE)
+    assert law.certificate == real("l1")
+    assert law.size == 7
+
+
+def test_promise_is_the_grant():
+    _, guarantee = calibrate(real("linf"), 7, PURE)
+    assert (guarantee.epsilon, guarantee.delta, guarantee.rho, guarantee.mu) == (1.0, 0.0, None, None)
+    assert (guarantee.neighbours, guarantee.unit, guarantee.model) == ("replace", "row", "central")
+
+
+def test_promise_of_pure_noise_under_an_approximate_grant_is_pure():
+    _, guarantee = calibrate(real("l1"), 7, APPROXIMATE, "laplace")
+    assert guarantee.delta == 0.0
+
+
+def test_promise_in_rho():
+    _, guarantee = calibrate(real("l2"), 7, CONCENTRATED)
+    assert (guarantee.epsilon, guarantee.delta, guarantee.rho) == (None, None, 0.5)
+    assert guarantee.mu == pytest.approx(1.0, rel=1e-4)
+    assert guarantee.mu >= 1.0
+
+
+def test_promise_of_gaussian_noise_knows_its_curve():
+    _, guarantee = calibrate(real("l2"), 7, APPROXIMATE)
+    assert guarantee.mu == pytest.approx(1 / noise_multiplier(1.0, 1e-6), rel=1e-6)
+    assert guarantee.epsilon_at(1e-6) == pytest.approx(1.0, rel=1e-6)
+    assert guarantee.epsilon_at(1e-3) < 1.0 < guarantee.epsilon_at(1e-9) < math.inf
+
+
+def test_promise_says_what_was_only_stated():
+    _, guarantee = calibrate(real("linf", 0.1, "stated"), 7, PURE)
+    assert guarantee.assumptions == ("the linf sensitivity 0.1 is stated by the caller",)
+
+
+def test_promise_names_the_person():
+    privacy = Privacy(epsilon=1.0, unit=Person("id", 3))
+    _, guarantee = calibrate(real("l1").for_unit(privacy), 7, privacy)
+    assert guarantee.unit == Person("id", 3)
+    assert guarantee.assumptions

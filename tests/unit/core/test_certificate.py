@@ -1,0 +1,75 @@
+"""Certificates: what they accept, and how they grow with the protected unit."""
+
+import math
+
+import pytest
+
+from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.neighbours import Person
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError, ParameterTypeError
+
+ROW = Certificate("linf", 0.5, "replace", "stated", "bernstein", None, ("it holds",))
+
+
+def test_a_real_bound_is_a_float_and_an_exact_one_an_int():
+    assert isinstance(Certificate("l1", 1, "replace", "proved", "page").bound, float)
+    assert isinstance(Certificate("l1", 1, "replace", "proved", "page", exponent=-4).bound, int)
+
+
+@pytest.mark.parametrize("bound", [0, -1, math.inf, math.nan])
+def test_bound_must_be_positive_and_finite(bound):
+    with pytest.raises(ParameterError, match="bound"):
+        Certificate("l1", bound, "replace", "proved", "page")
+
+
+@pytest.mark.parametrize("bound", [1.5, 2.0, "3", None])
+def test_an_exact_bound_must_be_whole(bound):
+    with pytest.raises(ParameterTypeError, match="bound"):
+        Certificate("l1", bound, "replace", "proved", "page", exponent=0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "value"), [("norm", "l3"), ("relation", "swap"), ("known", "hoped"), ("norm", None), ("known", 3)]
+)
+def test_words_must_be_known(changed, value):
+    words = {"norm": "l1", "relation": "replace", "known": "proved"} | {changed: value}
+    with pytest.raises(ParameterError, match=changed):
+        Certificate(words["norm"], 1.0, words["relation"], words["known"], "page")
+
+
+def test_one_row_is_left_as_it_is():
+    assert ROW.for_unit(Privacy(epsilon=1)) is ROW
+
+
+def test_a_person_moves_the_coefficients_as_often_as_it_has_rows():
+    person = ROW.for_unit(Privacy(epsilon=1, unit=Person("id", 3)))
+    assert person.bound == 1.5
+    assert (person.norm, person.relation, person.known, person.proof) == ("linf", "replace", "stated", "bernstein")
+
+
+def test_replacing_a_person_says_what_it_assumes():
+    person = ROW.for_unit(Privacy(epsilon=1, unit=Person("id", 3)))
+    assert person.assumptions == ("it holds", "a person is replaced by one with the same number of rows")
+
+
+def test_adding_a_person_assumes_nothing_more():
+    row = Certificate("l1", 0.5, "add-remove", "stated", "page")
+    assert row.for_unit(Privacy(epsilon=1, neighbours="add-remove", unit=Person("id", 3))).assumptions == ()
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "unit", "bound"),
+    [("replace", "row", 200), ("add-remove", "row", 100), ("replace", Person("i", 5), 1000), ("add-remove", Person("i", 5), 500)],
+)  # fmt: skip
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+def test_a_sum_moves_by_two_records_when_one_is_replaced(neighbours, unit, bound, norm):
+    certificate = certify_sum(norm, 100, -8, Privacy(epsilon=1, neighbours=neighbours, unit=unit))
+    assert certificate.bound == bound
+    assert (certificate.norm, certificate.exponent, certificate.known) == (norm, -8, "enforced")
+    assert certificate.relation == neighbours
+
+
+def test_certificates_compare_by_content():
+    assert Certificate("linf", 0.5, "replace", "stated", "bernstein", None, ("it holds",)) == ROW
+    assert Certificate("linf", 0.6, "replace", "stated", "bernstein", None, ("it holds",)) != ROW
