@@ -10,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from harness.laws import fits_cells, fits_distribution
 from scipy.special import gammainc, ndtr
 
-from harness.laws import fits_cells, fits_distribution
 from sfumato.core import sampling
 
 MILLION = 10**6
