@@ -129,7 +129,9 @@ def _promise(certificate: Certificate, privacy: Privacy, kind: str, squared: Fra
         mu = math.sqrt(squared / (scale - 4)) * (1 + 1e-12)
     notes = list(certificate.assumptions)
     if certificate.known == "stated":
-        notes.insert(0, f"the {certificate.norm} sensitivity {certificate.bound:g} is stated by the caller")
+        whom = "row" if privacy.unit == "row" else "person"
+        bound = f"the {certificate.norm} sensitivity {certificate.bound:g} to one {whom}"
+        notes.insert(0, f"{bound} is stated by the caller")
     delta = None if privacy.rho is not None else (privacy.delta if kind == "gaussian" else 0.0)
     return Guarantee(
         privacy.epsilon, delta, privacy.rho, mu, privacy.neighbours, privacy.unit, assumptions=tuple(notes)
