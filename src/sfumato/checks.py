@@ -12,9 +12,14 @@ def finite_number(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing what is not one finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterTypeError(f"{name} must be a number, got {name}={value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite, got {name}={value!r}")
+    if number != value:  # rounding a privacy parameter could be unsafe in either direction
+        raise ParameterError(f"{name} must be exactly a 64-bit float, got {name}={value!r}; round it yourself")
     return number
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -46,12 +47,17 @@ def select(
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
     bound = positive_number("sensitivity", sensitivity)
-    array = np.asarray(scores, dtype=np.float64)
+    array = np.asarray(scores)
+    if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
+        raise ParameterTypeError(f"scores must be real numbers of at most 64 bits, got dtype {array.dtype}")
     if array.ndim != 1 or len(array) != len(candidates) or not len(candidates):
         raise ParameterError(f"scores must be one number per candidate ({len(candidates)}), got shape {array.shape}")
     one_of("method", method, ("auto", "permute-and-flip", "exponential"))
     if method == "permute-and-flip" and privacy.epsilon is None:
         raise ParameterError("permute-and-flip has no bound in rho; use method='exponential' or grant epsilon")
-    if method == "exponential" and privacy.epsilon is not None:
+    if privacy.epsilon is None:  # the exponential mechanism is epsilon**2 / 8-zCDP; rounded to the safe side
+        assert privacy.rho is not None
+        return candidates[selection.exponential_mechanism(array, bound, math.sqrt(8 * privacy.rho) * (1 - 2.0**-50))]
+    if method == "exponential":
         return candidates[selection.exponential_mechanism(array, bound, privacy.epsilon)]
-    return candidates[selection.select(array, bound, privacy)]
+    return candidates[selection.permute_and_flip(array, bound, privacy.epsilon)]

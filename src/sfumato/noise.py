@@ -5,24 +5,25 @@ These functions trust the sensitivity you state and keep no record. Everything e
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.checks import positive_number
-from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private, publish
 from sfumato.core.privacy import Privacy
-from sfumato.errors import ParameterError
+from sfumato.core.quantize import clamp_integers
+from sfumato.errors import ParameterTypeError
 
 
 def laplace(values: ArrayLike, *, l1: float, epsilon: float) -> Any:
     """Add exact discrete Laplace noise: pure ``epsilon``-DP if neighbours move ``values`` by at most ``l1`` in L1.
 
-    Whole-number arrays with a whole-number ``l1`` stay on the integers at no cost; other values are rounded to a
-    fine power-of-two grid and the rounding is paid for. Values that are not finite numbers count as 0.
+    Whole-number arrays stay on the integers at no cost; other values are rounded to a fine power-of-two grid and
+    the rounding is paid for. Values that are not finite numbers count as 0.
 
     >>> laplace([10, 20], l1=1, epsilon=1e6).tolist()
     [10, 20]
@@ -45,20 +46,21 @@ def gaussian(
 
 def _add(values: ArrayLike, norm: str, bound: float, privacy: Privacy, kind: str, name: str) -> Any:
     array = np.asarray(values)
-    if not (np.issubdtype(array.dtype, np.number) or array.dtype == np.bool_) or np.iscomplexobj(array):
-        raise ParameterError(f"values must be real numbers, got dtype {array.dtype}")
+    if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
+        raise ParameterTypeError(f"values must be real numbers of at most 64 bits, got dtype {array.dtype}")
     stated = positive_number(name, bound)
-    integers = array.dtype.kind in "iub" and float(stated).is_integer()
+    if not array.size:
+        return array.copy()
+    integers = array.dtype.kind in "iub"
+    flat: NDArray[Any]
     if integers:
-        flat = np.clip(array, -(2**61), 2**61).astype(np.int64).reshape(-1)
+        # Whole vectors differ by a whole L1 norm, so the bound may be rounded down (but not to nothing).
+        certified = max(1, math.floor(stated)) if norm == "l1" else stated
+        certificate = Certificate(norm, certified, privacy.neighbours, "stated", "rounding", exponent=0)
+        flat = clamp_integers(array).reshape(-1)
     else:
         flat = np.where(np.isfinite(array), array, 0.0).astype(np.float64).reshape(-1)
-    if not flat.size:
-        return array.copy()
-    certificate = Certificate(
-        norm, int(stated) if integers else stated, privacy.neighbours, "stated", "rounding", 0 if integers else None
-    )
-    law, _ = calibrate(certificate, len(flat), privacy, kind)
-    noisy = publish(Private(flat, certificate), law).reshape(array.shape)
+        certificate = Certificate(norm, stated, privacy.neighbours, "stated", "rounding")
+    noisy = publish(Private(flat, certificate), privacy, kind)[0].reshape(array.shape)
     result = noisy.astype(np.int64) if integers else noisy
     return result if array.ndim else result[()]

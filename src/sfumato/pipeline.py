@@ -13,6 +13,7 @@ from sfumato.bases.expansion import Expansion
 from sfumato.checks import positive_integer, probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
@@ -76,13 +77,12 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
         raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
 
 
-def _calibrate(
-    target: Target, box: Box, privacy: Privacy, n: int | None, basis: LatticeBasis | str, noise: str
-) -> tuple[LatticeBasis, NoiseLaw, Guarantee]:
-    """Everything that is public about a release: its basis, its noise, its promise."""
+def _certify(
+    target: Target, box: Box, privacy: Privacy, n: int | None, basis: LatticeBasis | str
+) -> tuple[LatticeBasis, Certificate]:
+    """The basis and how far neighbours move the coefficients in it, from public quantities only."""
     chosen = basis if isinstance(basis, LatticeBasis) else target.choose_basis(box, n, privacy)
-    certificate = target.certificate(chosen, box, n, privacy)
-    return chosen, *calibrate(certificate, chosen.size(box), privacy, noise)
+    return chosen, target.certificate(chosen, box, n, privacy)
 
 
 def plan(
@@ -102,7 +102,8 @@ def plan(
     if n is not None:
         positive_integer("n", n)
     _check(target, box, privacy, basis)
-    chosen, law, guarantee = _calibrate(target, box, privacy, n, basis, noise)
+    chosen, certificate = _certify(target, box, privacy, n, basis)
+    law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
     mean, high = sup_noise(chosen, box, law, probability("confidence", confidence))
     smoothness = target.smoothness
     return Plan(
@@ -155,9 +156,10 @@ def release(
     table = open_table(data, box, privacy.unit, target.columns)
     # The number of rows is public only where neighbours replace single rows.
     n = table.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
-    chosen, law, guarantee = _calibrate(target, box, privacy, n, basis, noise)
-    private = target.coefficients(table, chosen, box, law.certificate, engine or MemoryEngine())
-    noisy = publish(private, law)
+    chosen, certificate = _certify(target, box, privacy, n, basis)
+    calibrate(certificate, chosen.size(box), privacy, noise)  # refuses bad parameters before any work on the data
+    private = target.coefficients(table, chosen, box, certificate, engine or MemoryEngine())
+    noisy, law, guarantee = publish(private, privacy, noise)
     return FunctionRelease(
         guarantee=guarantee,
         law=law,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness.hunter import hunt
 
 import sfumato as sf
-from harness.hunter import hunt
 from sfumato.core.certificate import certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.quantize import truncate_records

@@ -6,19 +6,21 @@ Each empirical test is wrong with probability at most 1e-9.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from harness.empirical import epsilon_lower_bound
+from harness.exact import hockey_stick, lattice_law, max_log_ratio, shifted
 from mpmath import mp, mpf
 
 import sfumato as sf
-from harness.empirical import epsilon_lower_bound
-from harness.exact import hockey_stick, lattice_law, max_log_ratio, shifted
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
-from sfumato.core.mechanism import Private, publish
+from sfumato.core.mechanism import Private, draw, publish
+from sfumato.core.quantize import round_vector
 
 
 def integer_law(norm, bound, size, privacy, noise="auto"):
@@ -69,7 +71,7 @@ def test_negative_control_analytic_sigma_on_a_coarse_grid_is_caught():
     epsilon, delta = 8.0, 1e-6
     variance = Fraction(noise_multiplier(epsilon, delta)) ** 2
     law = integer_law("l2", 1, 1, sf.Privacy(epsilon=epsilon, delta=delta))
-    coarse = type(law)(law.kind, law.size, law.exponent, variance, law.certificate)
+    coarse = replace(law, scale=variance)
     pmf = exact_pmf(coarse, 60)
     assert hockey_stick(pmf, shifted(pmf, (1,)), epsilon) > 2 * delta
 
@@ -79,14 +81,14 @@ def test_negative_control_classical_gaussian_is_caught_at_large_epsilon():
     epsilon, delta = 20.0, 1e-6
     sigma = 1000 * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
     law = integer_law("l2", 1000, 1, sf.Privacy(epsilon=epsilon, delta=delta))
-    classical = type(law)(law.kind, law.size, law.exponent, Fraction(sigma) ** 2, law.certificate)
+    classical = replace(law, scale=Fraction(sigma) ** 2)
     pmf = exact_pmf(classical, int(20 * sigma))
     assert hockey_stick(pmf, shifted(pmf, (1000,)), epsilon) > delta
 
 
 def test_negative_control_halved_noise_is_caught_by_enumeration():
     law = integer_law("linf", 2, 2, sf.Privacy(epsilon=1.0))
-    halved = type(law)(law.kind, law.size, law.exponent, law.scale / 2, law.certificate)
+    halved = replace(law, scale=law.scale / 2)
     pmf = exact_pmf(halved, 25)
     assert max_log_ratio(pmf, shifted(pmf, (2, 2))) > 1.9
 
@@ -96,25 +98,26 @@ def test_negative_control_halved_noise_is_caught_by_enumeration():
 DRAWS = 20_000
 
 
-def mechanism(level, law_of, size=3, sensitivity=1.0, privacy=None, noise="auto"):
-    """A sampler of whole releases of a vector whose every entry is ``level``."""
+def mechanism(level, privacy=None, noise="auto", factor=None, size=3):
+    """A sampler of whole releases of a vector whose every entry is ``level``, moved by at most 1 in L-infinity.
+
+    With a ``factor`` the door is left aside: the same rounding, and noise whose scale is wrong by it.
+    """
     privacy = privacy or sf.Privacy(epsilon=1.0)
-    certificate = Certificate("linf", sensitivity, "replace", "stated", "bernstein")
-    law = law_of(calibrate(certificate, size, privacy, noise)[0])
+    certificate = Certificate("linf", 1.0, "replace", "stated", "bernstein")
 
-    def sampler(draws):
-        return np.array([publish(Private(np.full(size, level), certificate), law) for _ in range(draws)])
+    def honest():
+        return publish(Private(np.full(size, level), certificate), privacy, noise)[0]
 
-    return sampler
+    def broken():
+        law = calibrate(certificate, size, privacy, noise)[0]
+        scale = law.scale * factor ** (2 if law.kind == "gaussian" else 1)
+        return (round_vector(np.full(size, level), law.exponent) + draw(replace(law, scale=scale))) * law.step
+
+    return lambda draws: np.array([(honest if factor is None else broken)() for _ in range(draws)])
 
 
-def as_it_is(law):
-    return law
-
-
-def halved(law):
-    factor = Fraction(1, 4) if law.kind == "gaussian" else Fraction(1, 2)
-    return type(law)(law.kind, law.size, law.exponent, law.scale * factor, law.certificate)
+HALF = Fraction(1, 2)
 
 
 STATISTICS = {
@@ -126,26 +129,26 @@ STATISTICS = {
 
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_releases_on_a_worst_pair_stay_within_epsilon(noise):
-    pair = (mechanism(0.0, as_it_is, noise=noise), mechanism(1.0, as_it_is, noise=noise))
+    pair = (mechanism(0.0, noise=noise), mechanism(1.0, noise=noise))
     found = epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise])
     assert 0.7 < found <= 1.0
 
 
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_negative_control_halved_noise_is_caught_by_attack(noise):
-    pair = (mechanism(0.0, halved, noise=noise), mechanism(1.0, halved, noise=noise))
+    pair = (mechanism(0.0, noise=noise, factor=HALF), mechanism(1.0, noise=noise, factor=HALF))
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise]) > 1.2
 
 
 def test_gaussian_releases_on_a_worst_pair_stay_within_epsilon():
     privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
-    pair = [mechanism(level, as_it_is, privacy=privacy) for level in (0.0, 1.0)]
+    pair = [mechanism(level, privacy) for level in (0.0, 1.0)]
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS["gaussian"], delta=1e-2) <= 1.0
 
 
 def test_negative_control_halved_gaussian_is_caught():
     privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
-    pair = [mechanism(level, halved, privacy=privacy) for level in (0.0, 1.0)]
+    pair = [mechanism(level, privacy, factor=HALF) for level in (0.0, 1.0)]
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS["gaussian"], delta=1e-2) > 1.0
 
 

@@ -6,12 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from mpmath import mp, mpf
-
-import sfumato as sf
 from harness.empirical import epsilon_lower_bound
 from harness.exact import max_log_ratio
 from harness.laws import fits_cells
+from mpmath import mp, mpf
+
+import sfumato as sf
 from sfumato.core import selection
 
 

@@ -53,7 +53,8 @@ class Periodic(Interval):
 
     def clean(self, values: Floats) -> Floats:
         finite = np.where(np.isfinite(values), values, np.nan)
-        wrapped = self.low + np.mod(finite - self.low, self.high - self.low)
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            wrapped = self.low + np.mod(finite - self.low, self.high - self.low)
         return np.clip(wrapped, self.low, self.high)
 
 
@@ -61,15 +62,16 @@ class Periodic(Interval):
 class Categorical:
     """A column with a declared list of categories; anything else counts as missing."""
 
-    categories: tuple[str | int | float | bool, ...]
+    categories: tuple[str, ...] | tuple[int | float, ...]
     kind = "categorical"
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
             raise ParameterTypeError(f"categories must be a list, got categories={self.categories!r}")
         object.__setattr__(self, "categories", tuple(self.categories))
-        if not all(isinstance(c, str | int | float | bool) for c in self.categories):
-            raise ParameterTypeError(f"categories must be text or numbers, got categories={self.categories!r}")
+        text = [isinstance(c, str) for c in self.categories]
+        if not all(text) and (any(text) or not all(isinstance(c, int | float) for c in self.categories)):
+            raise ParameterTypeError(f"categories must be all text or all numbers, got categories={self.categories!r}")
         if len(self.categories) < 2 or len(set(self.categories)) < len(self.categories):
             raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
 
@@ -164,8 +166,11 @@ class Box:
         parts = [c.clean(records[:, i]) for i, c in enumerate(self.intervals())]
         cleaned = np.stack(parts, axis=1)
         if self.max_norm is not None:
-            norms = np.sqrt(np.sum(cleaned * cleaned, axis=1, keepdims=True))
-            cleaned = cleaned * np.minimum(1.0, self.max_norm / np.maximum(norms, self.max_norm))
+            radius = self.max_norm * (1 - 2.0**-50)  # covers the rounding of the next lines
+            with np.errstate(all="ignore"):
+                largest = np.abs(cleaned).max(axis=1, keepdims=True)  # scaling by it keeps squares in range
+                norms = largest * np.sqrt(np.sum((cleaned / largest) ** 2, axis=1, keepdims=True))
+                cleaned = np.where(norms > radius, cleaned * (radius / norms), cleaned)
         return cleaned
 
     def to_unit(self, points: ArrayLike, outside: str = "refuse") -> Floats:

@@ -72,10 +72,10 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
         scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
     typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * (size if kind in ("linf", "l2") else 1)
-    if typical > 4 * _LARGEST:
+    if typical > 4 * _LARGEST or (kind == "linf" and size > 40 * scale):
         raise ParameterError(
-            f"the noise for size={size} at this privacy is too large for the grid 2**{exponent}; "
-            "raise epsilon, lower the number of coefficients or use a coarser grid"
+            f"the noise for size={size} at this privacy does not fit the grid 2**{exponent}: "
+            "choose a less extreme epsilon, fewer coefficients or another grid"
         )
     return NoiseLaw(kind, size, exponent, scale, certificate), _promise(certificate, privacy, kind, squared, scale)
 
@@ -101,8 +101,8 @@ def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: 
     strength = Fraction(privacy.epsilon if privacy.epsilon is not None else math.sqrt(2 * (privacy.rho or 0)))
     finest = unit * _FINENESS / max(1, 16 * size * strength * _FINENESS if kind in ("linf", "l2") else 1)
     step = max(finest, 2 * unit * size / (strength * _LARGEST))
-    exponent = math.frexp(step.numerator / step.denominator)[1] - 1
-    return max(-960, min(900, exponent))
+    below = step.numerator.bit_length() - step.denominator.bit_length() - 1  # 2**below <= step
+    return max(-960, min(900, below))
 
 
 def _integer_sensitivity(certificate: Certificate, size: int, exponent: int, kind: str) -> tuple[Fraction, Fraction]:
@@ -134,5 +134,12 @@ def _promise(certificate: Certificate, privacy: Privacy, kind: str, squared: Fra
         notes.insert(0, f"{bound} is stated by the caller")
     delta = None if privacy.rho is not None else (privacy.delta if kind == "gaussian" else 0.0)
     return Guarantee(
-        privacy.epsilon, delta, privacy.rho, mu, privacy.neighbours, privacy.unit, assumptions=tuple(notes)
+        epsilon=privacy.epsilon,
+        delta=delta,
+        rho=privacy.rho,
+        mu=mu,
+        neighbours=privacy.neighbours,
+        unit=privacy.unit,
+        confidence=certificate.confidence,
+        assumptions=tuple(notes),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
 
 NORMS = ("linf", "l1", "l2")
 HOW_KNOWN = ("proved", "enforced", "stated", "sampled")
@@ -29,9 +31,11 @@ class Certificate:
         The page in ``docs/proofs/``.
     exponent
         None for real vectors, which the mechanism rounds and pays for; otherwise the vector is already an
-        integer multiple of ``2**exponent`` and ``bound`` counts these steps exactly.
+        integer multiple of ``2**exponent`` and ``bound`` counts these steps.
     assumptions
         What the bound rests on that the code cannot check, in words for the guarantee.
+    confidence
+        1 unless the bound was sampled: then the probability with which it holds.
     """
 
     norm: str
@@ -41,12 +45,15 @@ class Certificate:
     proof: str
     exponent: int | None = None
     assumptions: tuple[str, ...] = ()
+    confidence: float = 1.0
 
     def __post_init__(self) -> None:
         one_of("norm", self.norm, NORMS)
         one_of("relation", self.relation, RELATIONS)
         one_of("known", self.known, HOW_KNOWN)
-        if self.exponent is None:
+        if (self.known == "sampled") != (0 < self.confidence < 1):
+            raise ParameterError(f"confidence={self.confidence!r} does not fit a bound that is {self.known!r}")
+        if self.exponent is None or self.norm == "l2":
             object.__setattr__(self, "bound", positive_number("bound", self.bound))
         else:
             object.__setattr__(self, "bound", positive_integer("bound", self.bound))
@@ -62,7 +69,10 @@ class Certificate:
             return self
         note = "a person is replaced by one with the same number of rows"
         notes = (note,) if privacy.neighbours == "replace" else ()
-        return replace(self, bound=self.bound * privacy.unit.max_rows, assumptions=self.assumptions + notes)
+        bound = self.bound * privacy.unit.max_rows
+        if isinstance(bound, float):
+            bound = math.nextafter(bound, math.inf)  # the product may have been rounded down
+        return replace(self, bound=bound, assumptions=self.assumptions + notes)
 
 
 def certify_sum(norm: str, budget: int, exponent: int, privacy: Privacy) -> Certificate:

@@ -8,52 +8,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import sampling
-from sfumato.core.calibration import NoiseLaw
+from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
+from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import round_vector
 from sfumato.errors import PrivateDataError
 
 Floats = NDArray[np.float64]
 
 
-class Private:
+class Sealed:
+    """Something that holds private numbers: it cannot be copied or pickled."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise PrivateDataError("private numbers cannot be pickled or copied; release them with noise first")
+
+    __reduce_ex__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+
+
+class Private(Sealed):
     """A coefficient vector that has touched private data, together with the certificate of how far it moves.
 
-    It does not print its numbers, cannot be pickled or copied, and gives them up to ``publish`` alone.
+    It does not print its numbers, cannot be pickled or copied, and gives them up to ``publish`` alone, once.
     """
 
-    __slots__ = ("_values", "certificate")
+    __slots__ = ("_certificate", "_values")
 
     def __init__(self, values: NDArray[Any], certificate: Certificate) -> None:
         wanted = np.float64 if certificate.exponent is None else np.int64
         if values.ndim != 1 or values.dtype != wanted:
             raise PrivateDataError(f"a private vector with this certificate must be 1-D {wanted.__name__}")
-        self._values = values
-        self.certificate = certificate
+        self._values: NDArray[Any] | None = values.copy()
+        self._certificate = certificate
 
-    def __len__(self) -> int:
-        return len(self._values)
+    @property
+    def certificate(self) -> Certificate:
+        """How far neighbours can move the vector."""
+        return self._certificate
 
     def __repr__(self) -> str:
-        return f"<{len(self)} private numbers>"
-
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise PrivateDataError("private numbers cannot be pickled or copied; release them with noise first")
+        return "<private numbers>"
 
 
-def publish(private: Private, law: NoiseLaw) -> Floats:
-    """Round to the law's grid, add one exact draw of its noise, and return the noisy coefficients.
+def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Floats, NoiseLaw, Guarantee]:
+    """Round to a grid, add one exact draw of the noise that the vector's own certificate calls for, and let go.
 
-    Formal guarantee: if neighbours move the vector by at most ``private.certificate``, the result satisfies
-    what ``calibrate`` promised for that certificate (docs/proofs/k-norm.md, discrete-noise.md, rounding.md).
-    Everything after the addition is post-processing.
+    Formal guarantee: if neighbours move the vector by at most ``private.certificate``, the returned numbers
+    satisfy the returned guarantee (docs/proofs/k-norm.md, discrete-noise.md, rounding.md, calibration.md).
+    Everything after the addition is post-processing. A vector is published once.
     """
-    # A law made for another certificate or another size would void the promise: refuse to open.
-    if law.certificate != private.certificate or law.size != len(private):
-        raise PrivateDataError("this noise was calibrated for another certificate or another number of coefficients")
     values = private._values
+    if values is None:
+        raise PrivateDataError("this private vector has been published already; a second draw would cost again")
+    law, guarantee = calibrate(private.certificate, len(values), privacy, noise)
+    private._values = None
     integers = round_vector(values, law.exponent) if private.certificate.exponent is None else values
-    return np.multiply(integers + draw(law), law.step, dtype=np.float64)
+    return np.multiply(integers + draw(law), law.step, dtype=np.float64), law, guarantee
 
 
 def draw(law: NoiseLaw) -> NDArray[np.int64]:

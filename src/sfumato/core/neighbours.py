@@ -35,11 +35,14 @@ class Person:
         object.__setattr__(self, "max_rows", positive_integer("max_rows", self.max_rows))
 
     def rows_kept(self, identifiers: Iterable[Any]) -> NDArray[np.bool_]:
-        """Say for each row, in order, whether it is among its person's first ``max_rows``."""
+        """Say for each row, in order, whether it is among its person's first ``max_rows``.
+
+        ``identifiers`` are hashable; None, empty text and not-a-number mean that the row belongs to nobody.
+        """
         seen: dict[Any, int] = {}
         kept = []
         for identifier in identifiers:
-            if identifier is None or identifier == "" or identifier != identifier:  # missing, or not-a-number
+            if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
                 kept.append(False)
                 continue
             count = seen.get(identifier, 0)

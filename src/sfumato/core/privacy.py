@@ -46,8 +46,8 @@ class Privacy:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, positive_number(name, getattr(self, name)))
         object.__setattr__(self, "delta", finite_number("delta", self.delta))
-        if not 0 <= self.delta < 1:
-            raise ParameterError(f"delta must lie in [0, 1), got delta={self.delta!r}")
+        if not 0 <= self.delta < 1 or 0 < self.delta < 1e-300:
+            raise ParameterError(f"delta must lie in [0, 1) and not below 1e-300 unless 0, got delta={self.delta!r}")
         if self.rho is not None and self.delta:
             raise ParameterError(f"rho needs no delta, got rho={self.rho!r}, delta={self.delta!r}")
         one_of("neighbours", self.neighbours, RELATIONS)
@@ -95,23 +95,31 @@ class Guarantee:
     def _pure_epsilon(self, delta: float) -> float:
         """Randomised response is the worst pure mechanism: ``delta = (e^eps - e^eps') / (1 + e^eps)``."""
         assert self.epsilon is not None
-        rest = 1 - delta * (1 + math.exp(-self.epsilon))
-        return max(0.0, self.epsilon + math.log(rest)) if rest > 0 else 0.0
+        share = delta * (1 + math.exp(-self.epsilon))
+        if delta == 0 or share >= 1:
+            return self.epsilon if delta == 0 else 0.0
+        rounded_up = self.epsilon + math.log1p(-share) + 2.0**-50 * (1 + self.epsilon)
+        return min(self.epsilon, max(0.0, rounded_up))
 
     def __str__(self) -> str:
         if self.rho is not None:
-            amount = f"{self.rho:g}-zero-concentrated differential privacy"
+            amount = f"{_plain(self.rho)}-zero-concentrated differential privacy"
         elif self.delta == 0:
-            amount = f"{self.epsilon:g}-differential privacy"
+            amount = f"{_plain(self.epsilon)}-differential privacy"
         else:
-            amount = f"({self.epsilon:g}, {self.delta:g})-differential privacy"
+            amount = f"({_plain(self.epsilon)}, {_plain(self.delta)})-differential privacy"
         if self.confidence < 1:
-            amount = f"random {amount} (confidence {self.confidence:g})"
+            amount = f"random {amount} (confidence {_plain(self.confidence)})"
         unit = self.unit
         who = f"one person (up to {unit.max_rows} rows)" if isinstance(unit, Person) else "one row"
         verb = "replacing" if self.neighbours == "replace" else "adding or removing"
         notes = "".join(f"; {a}" for a in self.assumptions)
         return f"{amount} for {verb} {who}, {self.model} model{notes}"
+
+
+def _plain(number: float | None) -> str:
+    """Every digit that matters: a rounded epsilon would promise too much."""
+    return repr(number).removesuffix(".0")
 
 
 def _curve_epsilon(curve: Callable[[float, float], float], parameter: float, delta: float) -> float:

@@ -7,6 +7,8 @@ that are not sums are rounded as a whole, and the calibration pays for it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,10 +24,18 @@ LARGEST_BUDGET = 2**26
 
 
 def round_vector(values: Floats, exponent: int) -> Integers:
-    """Round to multiples of ``2**exponent``; the values must be finite."""
-    with np.errstate(over="ignore"):
-        steps = np.rint(values * 2.0**-exponent)  # a power of two: exact
+    """Round to multiples of ``2**exponent``; infinities clamp, what is not a number counts as 0."""
+    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+        steps = np.rint(np.asarray(values, dtype=np.float64) * 2.0**-exponent)  # a power of two: exact
+    steps = np.where(np.isnan(steps), 0.0, steps)
     return np.clip(steps, -float(_CLAMP), float(_CLAMP)).astype(np.int64)
+
+
+def clamp_integers(values: NDArray[Any], limit: int = _CLAMP) -> Integers:
+    """Whole numbers of any width as 64-bit integers within the limit."""
+    if values.dtype.kind == "u":  # the largest would turn negative
+        values = np.minimum(values.astype(np.uint64), np.uint64(limit))
+    return np.clip(values.astype(np.int64), -limit, limit)
 
 
 def truncate_records(features: Floats, exponent: int, budget: int, norm: str) -> Integers:
@@ -39,9 +49,10 @@ def truncate_records(features: Floats, exponent: int, budget: int, norm: str) ->
     if not 1 <= budget <= LARGEST_BUDGET:
         raise ParameterError(f"budget must lie in [1, {LARGEST_BUDGET}], got budget={budget!r}")
     if features.shape[1] * budget**2 >= 2**62:
-        raise ParameterError(f"budget={budget!r} is too fine for {features.shape[1]} features: squares overflow 64 bits")
+        raise ParameterError(f"budget={budget!r} is too fine for {features.shape[1]} features: their squares overflow")
+    features = np.asarray(features, dtype=np.float64)
     usable = np.isfinite(features).all(axis=1, keepdims=True)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         steps = np.trunc(np.where(usable, features, 0.0) * 2.0**-exponent)
     # No coordinate may exceed the budget by itself; this also keeps the sums below exact.
     quantised = np.clip(steps, -budget, budget).astype(np.int64)

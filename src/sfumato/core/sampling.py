@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from decimal import Decimal, getcontext, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, getcontext, localcontext
 from fractions import Fraction
 from functools import cache
 
@@ -39,6 +39,11 @@ def _bits(count: int) -> int:
     return int.from_bytes(os.urandom(count // 8), "big")
 
 
+def _context(digits: int) -> Context:
+    """Decimal arithmetic of our own, whatever the caller has set: rounding half to even, no traps."""
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+
+
 # --- the primitive: exponentials known as precisely as a decision needs -----------------------------------
 
 
@@ -58,10 +63,10 @@ def _decide(word: int, decide: Callable[[Fraction, Fraction], int | None]) -> in
     bits = _BITS
     while True:
         if word:  # U = 0 so far: -ln U has no upper bound yet
-            with localcontext() as context:
-                context.prec = bits // 3 + 12  # ln and division are correctly rounded to this many digits
+            digits = bits // 3 + 12
+            with localcontext(_context(digits)):  # ln and division are correctly rounded to this many digits
                 unit = Decimal(2) ** bits
-                slack = Fraction(10) ** (3 - context.prec)
+                slack = Fraction(10) ** (3 - digits)
                 low = Fraction(-(Decimal(word + 1) / unit).ln()) - slack * bits
                 high = Fraction(-(Decimal(word) / unit).ln()) + slack * bits
             answer = decide(max(Fraction(0), low), high)
@@ -108,7 +113,8 @@ def bernoulli_exp(
     words = _words(len(rates)) >> np.uint64(1)
     exponential, error = _exponentials(words)
     heads = exponential > rates
-    for i in np.flatnonzero((np.abs(exponential - rates) <= error + errors) | (exponential >= _TAIL)):
+    sure = (np.abs(exponential - rates) > error + errors) & (exponential < _TAIL)
+    for i in np.flatnonzero(~sure):
         heads[i] = bool(_decide(int(words[i]), _exceeds(exact(int(i)))))
     return heads
 
@@ -192,8 +198,7 @@ def l2_knorm(size: int, scale: Fraction) -> Integers:
     bits = 128
     uniforms = [_bits(bits) for _ in range(size + 2 * ((size + 1) // 2))]
     while True:
-        with localcontext() as context:
-            context.prec = bits // 3 + 25  # rounding errors are then far below 2**-bits
+        with localcontext(_context(bits // 3 + 25)):  # rounding errors are then far below 2**-bits
             rounded = _round_l2(uniforms, bits, size, scale) if min(uniforms) > 0 else None
         if rounded is not None:
             return np.array(rounded, dtype=np.int64)

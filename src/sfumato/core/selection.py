@@ -8,36 +8,40 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.checks import finite_number, positive_number
 from sfumato.core import sampling
+from sfumato.core.mechanism import Sealed
 from sfumato.core.privacy import Privacy
-from sfumato.core.quantize import round_vector
+from sfumato.core.quantize import clamp_integers, round_vector
 from sfumato.errors import ParameterError
 
-Floats = NDArray[np.float64]
-
 _FINENESS = 16  # the grid step is at most sensitivity / 2**16
+_EXACT = 2**53  # whole numbers up to here are doubles
 
 
-def _on_grid(scores: Floats, sensitivity: float) -> tuple[NDArray[np.int64], int]:
+def _on_grid(scores: NDArray[Any], sensitivity: float) -> tuple[NDArray[np.int64], int]:
     """Integer scores and their integer sensitivity; what is not a number counts as the worst score there is."""
     exponent = max(-1000, math.frexp(sensitivity)[1] - 1 - _FINENESS)
-    worst = np.where(np.isnan(scores), -np.inf, scores)
+    if scores.dtype.kind in "iu":
+        scores = clamp_integers(scores, _EXACT)  # the conversion would round larger ones
+    doubles = scores.astype(np.float64)
     steps = math.floor(Fraction(sensitivity) / Fraction(2) ** exponent) + 1
-    return round_vector(worst, exponent), steps
+    return round_vector(np.where(np.isnan(doubles), -np.inf, doubles), exponent), steps
 
 
 def _accepted(gaps: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
     """Heads with probability ``exp(-rate * gap)`` for each gap, exactly."""
-    rates = gaps.astype(np.float64) * float(rate)
+    with np.errstate(all="ignore"):
+        rates = gaps.astype(np.float64) * float(rate)
     return sampling.bernoulli_exp(rates, rates * 2.0**-50, lambda i: int(gaps[i]) * rate)
 
 
-def permute_and_flip(scores: Floats, sensitivity: float, epsilon: float) -> int:
+def permute_and_flip(scores: NDArray[Any], sensitivity: float, epsilon: float) -> int:
     """The index of a high score, by permute-and-flip (McKenna & Sheldon 2020): pure ``epsilon``-DP.
 
     Flipping every coin first and then picking one of the heads uniformly is the same law as flipping in a
@@ -48,7 +52,7 @@ def permute_and_flip(scores: Floats, sensitivity: float, epsilon: float) -> int:
     return int(heads[sampling.uniform_below(np.array([len(heads)]))[0]])
 
 
-def exponential_mechanism(scores: Floats, sensitivity: float, epsilon: float) -> int:
+def exponential_mechanism(scores: NDArray[Any], sensitivity: float, epsilon: float) -> int:
     """The index of a high score with ``P(i)`` proportional to ``exp(epsilon score_i / (2 sensitivity))``.
 
     Formal guarantee: pure ``epsilon``-DP and ``epsilon**2 / 8``-zCDP. Sampled by rejection from the uniform law.
@@ -62,7 +66,7 @@ def exponential_mechanism(scores: Floats, sensitivity: float, epsilon: float) ->
             return int(tries[heads[0]])
 
 
-class AboveThreshold:
+class AboveThreshold(Sealed):
     """Answer "is it above the threshold?" for any number of private values until the first yes.
 
     Parameters
@@ -81,17 +85,19 @@ class AboveThreshold:
     True
     """
 
-    __slots__ = ("_exponent", "_finished", "_noise_scale", "_noisy_threshold")
+    __slots__ = ("_finished", "_noise_scale", "_noisy_threshold", "_sensitivity")
 
     def __init__(self, threshold: float, sensitivity: float, privacy: Privacy) -> None:
         bound = positive_number("sensitivity", sensitivity)
         if privacy.epsilon is None:
             raise ParameterError(f"above-threshold needs a pure epsilon, got rho={privacy.rho!r}")
         start = np.array([finite_number("threshold", threshold)])
-        self._exponent = max(-1000, math.frexp(bound)[1] - 1 - _FINENESS)
+        self._sensitivity = bound
         integers, steps = _on_grid(start, bound)
         # Half of epsilon hides the threshold, half the value that finally passes it.
         scale = 2 * steps / Fraction(privacy.epsilon)
+        if scale > 2**50:
+            raise ParameterError(f"epsilon is too small for above-threshold, got epsilon={privacy.epsilon!r}")
         self._noisy_threshold = int(integers[0]) + int(sampling.discrete_laplace(1, scale)[0])
         self._noise_scale = 2 * scale
         self._finished = False
@@ -100,19 +106,11 @@ class AboveThreshold:
         """Whether the noisy value reaches the noisy threshold."""
         if self._finished:
             raise ParameterError("this threshold has fired; its privacy is spent, make a new AboveThreshold")
-        score = -math.inf if math.isnan(value) else float(value)
-        integer = int(round_vector(np.array([score]), self._exponent)[0])
+        bounded = max(-_EXACT, min(_EXACT, value)) if isinstance(value, int) else value
+        integer = int(_on_grid(np.array([bounded]), self._sensitivity)[0][0])
         noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])
         self._finished = integer + noise >= self._noisy_threshold
         return self._finished
 
     def __repr__(self) -> str:
         return f"<AboveThreshold, {'fired' if self._finished else 'waiting'}>"
-
-
-def select(scores: Floats, sensitivity: float, privacy: Privacy) -> int:
-    """Choose by permute-and-flip for a grant in epsilon, by the exponential mechanism for one in rho."""
-    if privacy.epsilon is not None:
-        return permute_and_flip(scores, sensitivity, privacy.epsilon)
-    assert privacy.rho is not None
-    return exponential_mechanism(scores, sensitivity, math.sqrt(8 * privacy.rho) * (1 - 2.0**-50))

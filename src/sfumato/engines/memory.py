@@ -52,7 +52,7 @@ class MemoryEngine:
 
     def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Integers:
         if table.rows * budget >= 2**61:
-            raise ParameterError(f"{table.rows} records of up to {budget} steps do not fit 64 bits: use a coarser grid")
+            raise ParameterError(f"so many records of up to {budget} steps do not fit 64 bits: use a coarser grid")
         total = np.zeros(size, dtype=np.int64)
         for records in table.chunks(box, self.chunk_rows):
             total += contribution(records).sum(axis=0)

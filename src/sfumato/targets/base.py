@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.smoothness import Smoothness
@@ -12,7 +11,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.tables import Columns, Table
 
 
 class Target(ABC):
@@ -23,7 +22,7 @@ class Target(ABC):
     """
 
     smoothness: Smoothness | None = None
-    columns: Sequence[str] | None = None
+    columns: Columns = None
 
     @abstractmethod
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.targets.base import Target
 
@@ -44,7 +45,9 @@ class BlackBox(Target):
     smoothness
         Optional: ``sf.Smooth``, ``sf.Hoelder`` or ``sf.Linear``; picks the degree and gives total bands.
     columns
-        The data columns that ``fit`` needs, where they are not those of the box.
+        The data columns that ``fit`` needs, where they are not just those of the box: a list of names, or names
+        with bounds as in a box (``{"bp": (60, 220)}``), which are then cleaned too. In a CSV file, columns
+        without bounds are text.
 
     Formal guarantee: if S holds, with these replacements, for every pair of neighbours, the release is private
     as its guarantee says. Values are clipped to ``range``, so ``min(S, high - low)`` is what is paid for.
@@ -58,7 +61,7 @@ class BlackBox(Target):
     range: tuple[float, float] | None = None
     fallback: float | None = None
     smoothness: Smoothness | None = None
-    columns: Sequence[str] | None = None
+    columns: Columns = None
 
     def __post_init__(self) -> None:
         if not callable(self.fit):
@@ -73,6 +76,7 @@ class BlackBox(Target):
             low, high = finite_number("range[0]", self.range[0]), finite_number("range[1]", self.range[1])
             if low >= high:
                 raise ParameterError(f"range must have low < high, got range={self.range!r}")
+            object.__setattr__(self, "range", (low, high))
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
@@ -106,10 +110,14 @@ class BlackBox(Target):
     ) -> Private:
         lattice = basis.lattice(box)
         try:
-            function = self.fit(table.native)
-            parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
-            values = np.concatenate([values_on(function, part) for part in parts])
-        except Exception:  # an error would be an output: any failure yields the public fallback
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                function = self.fit(table.native)
+                parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
+                values = np.concatenate([values_on(function, part) for part in parts])
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # an error, even sys.exit(), would be an output: any failure yields the fallback
             values = np.full(len(lattice), np.nan)
         return Private(self._repair(values), certificate)
 
