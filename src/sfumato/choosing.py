@@ -32,7 +32,8 @@ def select(
     scores
         One private number per candidate; what is not a number counts as the worst.
     sensitivity
-        How far neighbours move any one score. Stated by you, and trusted: see docs/sharp-edges.md.
+        How far neighbours move any one score, also where one of them is not a number. Stated by you, and trusted:
+        see docs/sharp-edges.md.
     privacy
         A grant in epsilon or in rho.
     method

@@ -30,8 +30,8 @@ class Plan:
 
     ``noise_error`` bounds the error that the noise makes anywhere in the box, with probability
     ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest,
-    where the target declared its smoothness (else None). No mechanism can do better than the order of
-    ``lower_bound``, S / epsilon (the paper's Theorem 8).
+    where the target declared its smoothness (else None). ``lower_bound`` is S / epsilon: no pure mechanism does
+    better than this order on every target of that sensitivity (the paper's Theorem 8, for epsilon up to 1).
     """
 
     basis: LatticeBasis
@@ -114,7 +114,7 @@ def plan(
         mean_noise_error=mean,
         noise_error=high,
         approximation_error=None if smoothness is None else smoothness.approximation_error(chosen, box),
-        lower_bound=law.certificate.bound / privacy.epsilon if law.kind == "linf" and privacy.epsilon else None,
+        lower_bound=certificate.bound / privacy.epsilon if privacy.epsilon and privacy.epsilon <= 1 else None,
     )
 
 

@@ -29,7 +29,7 @@ _PRODUCT_LIMIT = 500  # up to this degree C(k, v) fits a double and products are
 
 
 def bernstein_values(degree: int, unit: Floats) -> Floats:
-    """``(m, degree + 1)`` plain Bernstein basis polynomials; negative degree gives the empty basis.
+    """``(m, degree + 1)`` plain Bernstein basis polynomials.
 
     >>> bernstein_values(2, np.array([0.5])).tolist()
     [[0.25, 0.5, 0.25]]
@@ -54,12 +54,14 @@ def bernstein_values(degree: int, unit: Floats) -> Floats:
 
 def bernstein_derivatives(degree: int, unit: Floats, order: int) -> Floats:
     """``(m, degree + 1)`` derivatives of the plain basis with respect to the unit coordinate."""
+    if order > degree:
+        return np.zeros((len(unit), degree + 1))
     values = bernstein_values(degree - order, unit)
-    for k in range(max(0, degree - order) + 1, degree + 1):
+    for k in range(degree - order + 1, degree + 1):
         # b'_{v,k} = k (b_{v-1,k-1} - b_{v,k-1}), from degree k - 1 up to degree k.
         padded = np.pad(values, ((0, 0), (1, 1)))
         values = k * (padded[:, :-1] - padded[:, 1:])
-    return values if order <= degree else np.zeros((len(unit), degree + 1))
+    return values
 
 
 @lru_cache(maxsize=64)

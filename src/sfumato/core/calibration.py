@@ -72,7 +72,7 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
         scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
     typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * (size if kind in ("linf", "l2") else 1)
-    if typical > 4 * _LARGEST or (kind == "linf" and size > 40 * scale):
+    if typical > 4 * _LARGEST or (kind == "linf" and size > 10 * scale):
         raise ParameterError(
             f"the noise for size={size} at this privacy does not fit the grid 2**{exponent}: "
             "choose a less extreme epsilon, fewer coefficients or another grid"

@@ -61,13 +61,12 @@ class Certificate:
     def for_unit(self, privacy: Privacy) -> Certificate:
         """Turn a bound for one row into a bound for the protected unit, by the triangle inequality.
 
-        A person of up to m rows moves the coefficients m times as far. Replacing a person by one with
-        another number of rows is not a chain of row replacements, and the guarantee says so
-        (docs/proofs/persons.md).
+        A person of up to m rows moves the coefficients m times as far. Replacing a person by one with other
+        rows elsewhere is not a chain of row replacements, and the guarantee says so (docs/proofs/persons.md).
         """
         if not isinstance(privacy.unit, Person):
             return self
-        note = "a person is replaced by one with the same number of rows"
+        note = "a person is replaced by one with the same number of rows, in the same places of the table"
         notes = (note,) if privacy.neighbours == "replace" else ()
         bound = self.bound * privacy.unit.max_rows
         if isinstance(bound, float):

@@ -98,7 +98,7 @@ class Guarantee:
         share = delta * (1 + math.exp(-self.epsilon))
         if delta == 0 or share >= 1:
             return self.epsilon if delta == 0 else 0.0
-        rounded_up = self.epsilon + math.log1p(-share) + 2.0**-50 * (1 + self.epsilon)
+        rounded_up = self.epsilon + math.log1p(-share) + 2.0**-50 * (1 + self.epsilon) / (1 - share)
         return min(self.epsilon, max(0.0, rounded_up))
 
     def __str__(self) -> str:

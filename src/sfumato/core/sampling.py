@@ -4,7 +4,7 @@ Every law here is sampled *exactly*, not up to rounding. The trick is one primit
 ``E = -ln U`` whose uniform ``U`` is a stream of random bits: 63 bits are drawn first and the decision that
 depends on E (an integer part, a comparison) is taken in double precision if it is safely away from the
 boundary; the rare undecided cases get more bits of the *same* U and exact arithmetic, never a redraw.
-"Safely" allows numpy's ``log`` a relative error of 2**-47, eight times the worst that numpy documents.
+"Safely" allows numpy's ``log`` an error of 16 units in the last place; it is right to about one (tested).
 docs/proofs/discrete-noise.md proves the laws; docs/proofs/k-norm.md those of the K-norm samplers.
 """
 

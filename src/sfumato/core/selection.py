@@ -18,7 +18,7 @@ from sfumato.core import sampling
 from sfumato.core.mechanism import Sealed
 from sfumato.core.privacy import Privacy
 from sfumato.core.quantize import clamp_integers, round_vector
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, ParameterTypeError
 
 _FINENESS = 16  # the grid step is at most sensitivity / 2**16
 _EXACT = 2**53  # whole numbers up to here are doubles
@@ -106,6 +106,8 @@ class AboveThreshold(Sealed):
         """Whether the noisy value reaches the noisy threshold."""
         if self._finished:
             raise ParameterError("this threshold has fired; its privacy is spent, make a new AboveThreshold")
+        if not isinstance(value, int | float | np.number) or np.asarray(value).dtype.itemsize > 8:
+            raise ParameterTypeError(f"value must be a real number of at most 64 bits, got {type(value).__name__}")
         bounded = max(-_EXACT, min(_EXACT, value)) if isinstance(value, int) else value
         integer = int(_on_grid(np.array([bounded]), self._sensitivity)[0][0])
         noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])

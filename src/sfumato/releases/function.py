@@ -63,8 +63,9 @@ class FunctionRelease(Release):
             ``"noise"``: limits for the noise-free expansion of the target. ``"total"``: limits for the
             target itself, which needs a target that declared its smoothness.
 
-        Formal guarantee: with probability ``confidence`` over the noise, whatever the data, every limit
-        holds. The limits come from the public noise law alone (docs/proofs/bernstein.md).
+        Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, all
+        limits hold. They come from the public noise law alone: from a simulation of it with a public seed,
+        of a kind that falls short in one of a thousand seeds, or from a closed form (docs/proofs/bernstein.md).
         """
         probability("confidence", confidence)
         width = half_width(self.expansion, self.law, points, confidence, outside)

@@ -40,8 +40,8 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
         width = _simulated(reduce(_row_products, axes), law, rank)
     else:
         width = _closed_form(axes, law, confidence)
-    # Rounding to the grid moved every coefficient by up to half a step before the noise came.
-    return width + 0.5 * law.step * _norms(axes, 1)
+    # Rounding the values, and the noise itself, to the grid costs up to half a step each.
+    return width + law.step * _norms(axes, 1)
 
 
 def _row_products(left: Floats, right: Floats) -> Floats:
@@ -102,15 +102,24 @@ def norm_quantile(law: NoiseLaw, confidence: float) -> tuple[float, int]:
     return scale * float(gammaincinv(law.size, confidence)), 1 if law.kind == "linf" else 2
 
 
+def norm_mean(law: NoiseLaw) -> float:
+    """The mean of the noise vector's natural norm, or for Gaussian noise a bound on it."""
+    if law.kind == "laplace":
+        return law.deviation * (math.log(law.size) + 0.5773 + 0.5 / law.size)  # harmonic numbers
+    if law.kind == "gaussian":
+        return law.deviation * math.sqrt(2 * math.log(2 * law.size))
+    return law.deviation * law.size
+
+
 def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -> tuple[float, float]:
     """The mean, and a quantile from above, of the largest error that the noise makes anywhere in the box."""
     nodes = [basis.norming_nodes(degree) for degree in basis.degrees(box)]
     factor = math.prod(slack for _, slack in nodes)
+    reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
     rank = int(binom.ppf(0.999, DRAWS, confidence)) + 1
     if rank > DRAWS or law.size > _LARGEST_SIZE or math.prod(len(unit) for unit, _ in nodes) > _LARGEST_GRID:
-        quantile, middle = norm_quantile(law, confidence)[0], norm_quantile(law, 0.5)[0]
-        reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
-        return reach * middle, reach * quantile  # for the L2 law this is generous: its dual norm is smaller
+        # Bounds instead of simulation; for the L2 law they are generous, its dual norm is smaller.
+        return reach * norm_mean(law), reach * (norm_quantile(law, confidence)[0] + law.step)
     axes = [basis.axis_weights(box, axis, unit, 0) for axis, (unit, _) in enumerate(nodes)]
     generator = np.random.default_rng(_SEED)
     largest = np.empty(DRAWS)
@@ -119,4 +128,4 @@ def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -
         for weights in axes:  # contracts the first axis and moves on to the next
             tensor = np.tensordot(tensor, weights, axes=(0, 1))
         largest[i] = np.abs(tensor).max()
-    return float(largest.mean()), float(np.sort(largest)[rank - 1]) * factor
+    return float(largest.mean()), float(np.sort(largest)[rank - 1]) * factor + reach * law.step

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
 
 _POINTS_AT_ONCE = 4096
+_LARGEST_RATIO = 2**40  # larger values, in units of the sensitivity, could meet the clamp of 64-bit integers
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class BlackBox(Target):
         ``fit(data)`` sees the whole table (for a path: a pyarrow table) and returns a function that maps
         ``(m, l)`` points in user units to ``(m,)`` values.
     sensitivity
-        S: for all neighbouring tables (one row changed) and every point y, ``|f(y) - f'(y)| <= S``.
+        S: for all neighbouring tables (one row changed) and every point y, ``|f(y) - f'(y)| <= S``. Values beyond
+        about 2**40 S are clamped.
     range, fallback
         Optional public bounds of the values, and the public value that stands in wherever ``fit`` or the
         function fails or returns something that is not a finite number (default: the middle of the range, or 0).
@@ -77,6 +79,10 @@ class BlackBox(Target):
             if low >= high:
                 raise ParameterError(f"range must have low < high, got range={self.range!r}")
             object.__setattr__(self, "range", (low, high))
+            if max(abs(low), abs(high)) > _LARGEST_RATIO * self.sensitivity:
+                raise ParameterError(
+                    f"sensitivity={self.sensitivity!r} is too small for range={self.range!r}: doubles cannot resolve it"
+                )
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
