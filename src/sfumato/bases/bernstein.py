@@ -171,7 +171,9 @@ class Step(LatticeBasis):
     def axis_values(self, degree: int, unit: Floats, derivative: int = 0) -> Floats:
         if derivative:
             raise ParameterError("a step function has no derivative; use sf.Bernstein")
-        return np.eye(degree + 1)[np.floor(unit * degree + 0.5).astype(np.int64)]
+        values = np.zeros((len(unit), degree + 1))
+        values[np.arange(len(unit)), np.floor(unit * degree + 0.5).astype(np.int64)] = 1.0
+        return values
 
     def axis_transform(self, degree: int) -> Floats | None:
         return None

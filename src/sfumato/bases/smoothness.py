@@ -53,8 +53,9 @@ class Smoothness(ABC):
         return total
 
 
-def _degree(ratio: float, power: float) -> int:
-    return max(1, round(float(min(ratio**power, 1e6))))
+def _degree(ratio: float, power: float, dimension: int) -> int:
+    """The degree that Theorem 3 asks for, as far as a lattice of a million points allows."""
+    return max(1, round(float(min(ratio**power, 4096.0, 10 ** (6 / dimension) - 1))))
 
 
 def _ratio(sensitivity: float, epsilon: float, beta: float) -> float:
@@ -75,9 +76,10 @@ class Smooth(Smoothness):
     bound: float
 
     def __post_init__(self) -> None:
-        if positive_integer("derivatives", self.derivatives) % 2:
+        object.__setattr__(self, "derivatives", positive_integer("derivatives", self.derivatives))
+        object.__setattr__(self, "bound", positive_number("bound", self.bound))
+        if self.derivatives % 2:
             raise ParameterError(f"derivatives must be even (2h), got derivatives={self.derivatives!r}")
-        positive_number("bound", self.bound)
 
     def bernstein_error(self, degree: int, order: int) -> float:
         used = min(order, self.derivatives // 2)
@@ -92,7 +94,7 @@ class Smooth(Smoothness):
 
     def basis(self, box: Box, sensitivity: float, epsilon: float, beta: float = 0.05) -> Bernstein:
         h = self.derivatives // 2
-        return Bernstein(_degree(_ratio(sensitivity, epsilon, beta), 1 / (h + box.dimension)), h)
+        return Bernstein(_degree(_ratio(sensitivity, epsilon, beta), 1 / (h + box.dimension), box.dimension), h)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": "smooth", "derivatives": self.derivatives, "bound": self.bound}
@@ -106,9 +108,10 @@ class Hoelder(Smoothness):
     constant: float
 
     def __post_init__(self) -> None:
-        if positive_number("exponent", self.exponent) > 1:
+        object.__setattr__(self, "exponent", positive_number("exponent", self.exponent))
+        object.__setattr__(self, "constant", positive_number("constant", self.constant))
+        if self.exponent > 1:
             raise ParameterError(f"exponent must lie in (0, 1], got exponent={self.exponent!r}")
-        positive_number("constant", self.constant)
 
     def bernstein_error(self, degree: int, order: int) -> float:
         return float(self.constant * (4 * degree) ** (-self.exponent / 2) * 2.0 ** (order - 1))
@@ -118,7 +121,7 @@ class Hoelder(Smoothness):
 
     def basis(self, box: Box, sensitivity: float, epsilon: float, beta: float = 0.05) -> Bernstein:
         ratio = _ratio(sensitivity, epsilon, beta)
-        return Bernstein(_degree(ratio, 2 / (2 * box.dimension + self.exponent)), 1)
+        return Bernstein(_degree(ratio, 2 / (2 * box.dimension + self.exponent), box.dimension), 1)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": "hoelder", "exponent": self.exponent, "constant": self.constant}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -40,6 +41,11 @@ class Integer(Interval):
     """A whole-number column between public bounds (inclusive)."""
 
     kind = "integer"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if math.ceil(self.low) > math.floor(self.high):
+            raise ParameterError(f"there is no whole number between low={self.low!r} and high={self.high!r}")
 
     def clean(self, values: Floats) -> Floats:
         return np.clip(np.rint(values), np.ceil(self.low), np.floor(self.high))

@@ -71,7 +71,8 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
         assert privacy.epsilon is not None
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
         scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
-    typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * (size if kind in ("linf", "l2") else 1)
+    spread = {"linf": size, "l2": math.isqrt(size) + 1}.get(kind, 1)  # coordinates are this much larger than scale
+    typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * spread
     if typical > 4 * _LARGEST or (kind == "linf" and size > 10 * scale):
         raise ParameterError(
             f"the noise for size={size} at this privacy does not fit the grid 2**{exponent}: "
@@ -96,8 +97,8 @@ def _choose(certificate: Certificate, privacy: Privacy, noise: str) -> str:
 
 def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: str) -> int:
     """A power-of-two step so fine that rounding costs next to nothing, yet not so fine that noise overflows."""
-    natural = {"linf": Fraction(1), "l1": Fraction(1, size), "l2": Fraction(1, math.isqrt(size) + 1)}[certificate.norm]
-    unit = Fraction(certificate.bound) * natural
+    natural = {"linf": Fraction(1), "l1": Fraction(1, size), "l2": Fraction(1, math.isqrt(size) + 1)}
+    unit = Fraction(certificate.bound) * natural[_norm_used(certificate, kind)]
     strength = Fraction(privacy.epsilon if privacy.epsilon is not None else math.sqrt(2 * (privacy.rho or 0)))
     finest = unit * _FINENESS / max(1, 16 * size * strength * _FINENESS if kind in ("linf", "l2") else 1)
     step = max(finest, 2 * unit * size / (strength * _LARGEST))
@@ -105,21 +106,26 @@ def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: 
     return max(-960, min(900, below))
 
 
+def _norm_used(certificate: Certificate, kind: str) -> str:
+    """An L1 bound is also an L2 bound, and as that costs less rounding."""
+    return "l2" if certificate.norm == "l1" and kind in ("gaussian", "l2") else certificate.norm
+
+
 def _integer_sensitivity(certificate: Certificate, size: int, exponent: int, kind: str) -> tuple[Fraction, Fraction]:
     """The sensitivity in grid steps in the norm that ``kind`` needs, and its square, with the cost of rounding."""
     bound, step = Fraction(certificate.bound), Fraction(2) ** exponent
-    exact = certificate.exponent is not None
-    if certificate.norm == "l2":
-        root = Fraction(math.isqrt(size * 4**20) + 1, 2**20)  # sqrt(size), from above
-        distance = bound if exact else bound / step + root
+    root = Fraction(math.isqrt(size * 4**20) + 1, 2**20)  # sqrt(size), from above
+    norm = _norm_used(certificate, kind)
+    if certificate.exponent is not None:
+        distance = bound  # already integers
+    elif norm == "l2":
+        distance = bound / step + root
+    else:
+        distance = Fraction(math.floor(bound / step) + (1 if norm == "linf" else size))
+    if norm != "linf" or kind == "linf":
         return distance, distance**2
-    rounding = 1 if certificate.norm == "linf" else size
-    distance = bound if exact else Fraction(math.floor(bound / step) + rounding)
-    if certificate.norm == "l1" or kind == "linf":
-        return distance, distance**2
-    if kind == "laplace":
-        return distance * size, (distance * size) ** 2
-    return distance * Fraction(math.isqrt(size * 4**20) + 1, 2**20), distance**2 * size
+    # Each of the size coordinates moves by at most ``distance``.
+    return (distance * size if kind == "laplace" else distance * root), distance**2 * size
 
 
 def _promise(certificate: Certificate, privacy: Privacy, kind: str, squared: Fraction, scale: Fraction) -> Guarantee:

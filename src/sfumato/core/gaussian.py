@@ -12,6 +12,8 @@ import math
 import sys
 from collections.abc import Callable
 
+from sfumato.errors import ParameterError
+
 # Every special function below has a relative error under 1e-13 (tests compare with 60 digits); this covers it.
 _SLACK = 1e-12
 _ROUNDOFF = 2.0**-50
@@ -63,6 +65,8 @@ def smallest(satisfies: Callable[[float], bool], start: float) -> float:
     high = start
     while not satisfies(high):
         high *= 2
+        if high > 1e150:
+            raise ParameterError("the privacy parameters are too extreme: no finite noise is found")
     low = high / 2
     while low > 1e-300 and satisfies(low):
         low, high = low / 2, low

@@ -42,7 +42,7 @@ class Person:
         seen: dict[Any, int] = {}
         kept = []
         for identifier in identifiers:
-            if identifier is None or identifier == "" or (isinstance(identifier, float) and identifier != identifier):
+            if identifier is None or identifier == "" or identifier != identifier:
                 kept.append(False)
                 continue
             count = seen.get(identifier, 0)

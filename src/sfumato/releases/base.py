@@ -15,6 +15,21 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Guarantee
 
 
+@dataclass(frozen=True)
+class Receipt:
+    """What the ledger says about the charge for a release, as of that charge, in words.
+
+    ``limit``, ``spent`` and ``left`` are the account's; ``spent`` includes this release.
+    """
+
+    account: str
+    entry: int
+    accountant: str
+    limit: str
+    spent: str
+    left: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release(ABC):
     """A published, immutable artefact. Nothing in it was derived from the data except noisy coefficients.
@@ -27,6 +42,8 @@ class Release(ABC):
         The public law of the noise in it.
     target
         What was published, in plain words and public parameters.
+    receipt
+        The ledger's receipt; None for a release that was not charged to an account.
     """
 
     kind: ClassVar[str]
@@ -34,6 +51,7 @@ class Release(ABC):
     guarantee: Guarantee
     law: NoiseLaw
     target: tuple[tuple[str, str], ...]
+    receipt: Receipt | None = None
 
     @property
     @abstractmethod

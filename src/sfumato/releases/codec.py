@@ -14,6 +14,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import ParameterError
+from sfumato.releases.base import Receipt
 
 _KINDS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
 # A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
@@ -86,3 +87,13 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
     certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
     kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
     return NoiseLaw(kind, size, exponent, Fraction(data["scale"]), certificate)
+
+
+def decode_receipt(data: Mapping[str, Any] | None) -> Receipt | None:
+    """Rebuild a receipt; ``vars`` is its plain data."""
+    if data is None:
+        return None
+    words = {name: str(data[name]) for name in ("account", "accountant", "limit", "spent", "left")}
+    if set(data) != {"entry", *words}:
+        raise ParameterError("the receipt has unexpected or missing entries")
+    return Receipt(entry=positive_integer("entry", data["entry"]), **words)

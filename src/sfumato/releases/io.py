@@ -19,12 +19,20 @@ from sfumato._version import __version__
 from sfumato.bases.base import LARGEST_LATTICE
 from sfumato.errors import FileFormatError, SfumatoError
 from sfumato.releases.base import Release
-from sfumato.releases.codec import decode_box, decode_guarantee, decode_law, encode_box, encode_guarantee, encode_law
+from sfumato.releases.codec import (
+    decode_box,
+    decode_guarantee,
+    decode_law,
+    decode_receipt,
+    encode_box,
+    encode_guarantee,
+    encode_law,
+)
 from sfumato.releases.function import FunctionRelease
 
 FORMAT_VERSION = 1
 _KINDS: dict[str, type[Release]] = {"function": FunctionRelease}
-_KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "content"}
+_KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20
 _LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8
 
@@ -40,6 +48,7 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         "guarantee": encode_guarantee(release.guarantee),
         "noise": encode_law(release.law),
         "target": [list(pair) for pair in release.target],
+        "receipt": None if release.receipt is None else vars(release.receipt),
         "content": release.fields(),
     }
     arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
@@ -74,6 +83,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             "guarantee": decode_guarantee(document["guarantee"]),
             "law": decode_law(document["noise"]),
             "target": tuple((str(key), str(value)) for key, value in document["target"]),
+            "receipt": decode_receipt(document["receipt"]),
         }
         return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
     except FileFormatError as error:
