@@ -16,14 +16,14 @@ from sfumato._version import __version__
 
 if TYPE_CHECKING:
     from sfumato import errors, noise
+    from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
-    from sfumato.choosing import select
+    from sfumato.choosing import AboveThreshold, select
     from sfumato.core.box import Box, Categorical, Integer, Periodic
     from sfumato.core.certificate import Certificate
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
-    from sfumato.core.selection import AboveThreshold
     from sfumato.pipeline import Plan, plan, release
     from sfumato.releases.function import FunctionRelease
     from sfumato.releases.io import load
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
-    "AboveThreshold": "core.selection",
+    "Account": "accounting.ledger",
+    "AboveThreshold": "choosing",
     "Bernstein": "bases.bernstein",
     "BlackBox": "targets.black_box",
     "Box": "core.box",
@@ -41,6 +42,7 @@ _HOMES = {
     "Guarantee": "core.privacy",
     "Hoelder": "bases.smoothness",
     "Integer": "core.box",
+    "Ledger": "accounting.ledger",
     "Linear": "bases.smoothness",
     "Periodic": "core.box",
     "Person": "core.neighbours",
@@ -56,6 +58,7 @@ _HOMES = {
 
 __all__ = [
     "AboveThreshold",
+    "Account",
     "Bernstein",
     "BlackBox",
     "Box",
@@ -65,6 +68,7 @@ __all__ = [
     "Guarantee",
     "Hoelder",
     "Integer",
+    "Ledger",
     "Linear",
     "Periodic",
     "Person",
@@ -82,9 +86,21 @@ __all__ = [
 ]
 
 
+# Which extra brings an optional dependency, for the error when it is missing.
+_EXTRAS = {"sqlalchemy": "ledger"}
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"sfumato.{_HOMES[name]}"), name)
+        try:
+            return getattr(import_module(f"sfumato.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name not in _EXTRAS:
+                raise
+            from sfumato.errors import MissingExtraError
+
+            extra = _EXTRAS[error.name]
+            raise MissingExtraError(f"sf.{name} needs {error.name}: pip install 'sfumato[{extra}]'") from None
     if name in ("errors", "noise"):
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""``sf.select``: choose one of several candidates by private scores."""
+"""``sf.select`` and ``sf.AboveThreshold``: choosing by private scores, paid from an account."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sfumato.accounting.charging import Payer, charged
+from sfumato.accounting.events import event_of_selection
 from sfumato.checks import one_of, positive_number
 from sfumato.core import selection
 from sfumato.core.privacy import Privacy
@@ -24,6 +26,7 @@ def select(
     sensitivity: float,
     privacy: Privacy,
     method: str = "auto",
+    ledger: Payer | None = None,
 ) -> Candidate:
     """Return one of the public ``candidates``, one with a high private score, privately.
 
@@ -39,6 +42,8 @@ def select(
     method
         ``"permute-and-flip"`` (for epsilon; never worse than the exponential mechanism) or ``"exponential"``
         (for rho, where it is epsilon**2 / 8-zCDP). ``"auto"`` picks by the grant.
+    ledger
+        The account that pays, before anything is chosen.
 
     Formal guarantee: ``privacy``, exactly, by integer arithmetic on rounded scores (docs/proofs/selection.md).
 
@@ -56,9 +61,48 @@ def select(
     one_of("method", method, ("auto", "permute-and-flip", "exponential"))
     if method == "permute-and-flip" and privacy.epsilon is None:
         raise ParameterError("permute-and-flip has no bound in rho; use method='exponential' or grant epsilon")
-    if privacy.epsilon is None:  # the exponential mechanism is epsilon**2 / 8-zCDP; rounded to the safe side
-        assert privacy.rho is not None
-        return candidates[selection.exponential_mechanism(array, bound, math.sqrt(8 * privacy.rho) * (1 - 2.0**-50))]
-    if method == "exponential":
-        return candidates[selection.exponential_mechanism(array, bound, privacy.epsilon)]
-    return candidates[selection.permute_and_flip(array, bound, privacy.epsilon)]
+    if method == "auto":
+        method = "exponential" if privacy.epsilon is None else "permute-and-flip"
+    with charged(ledger, event_of_selection(method, privacy, f"one of {len(candidates)} candidates")):
+        if method == "permute-and-flip":
+            assert privacy.epsilon is not None
+            return candidates[selection.permute_and_flip(array, bound, privacy.epsilon)]
+        return candidates[selection.exponential_mechanism(array, bound, _pure_epsilon(privacy))]
+
+
+def _pure_epsilon(privacy: Privacy) -> float:
+    """The exponential mechanism's epsilon: as granted, or from rho = epsilon**2 / 8, rounded to the safe side."""
+    if privacy.epsilon is not None:
+        return privacy.epsilon
+    assert privacy.rho is not None
+    return math.sqrt(8 * privacy.rho) * (1 - 2.0**-50)
+
+
+class AboveThreshold(selection.AboveThreshold):
+    """Answer "is it above the threshold?" for any number of private values until the first yes.
+
+    Parameters
+    ----------
+    threshold
+        Public.
+    sensitivity
+        How far neighbours move any one of the values. Stated by you, and trusted.
+    privacy
+        Pure epsilon for the whole sequence, whatever its length.
+    ledger
+        The account that pays, before the first question.
+
+    Formal guarantee: the sequence of answers is ``epsilon``-DP (docs/proofs/selection.md). After the first
+    yes the object refuses further questions; make a new one and pay again.
+
+    >>> AboveThreshold(threshold=0.0, sensitivity=1e-6, privacy=Privacy(epsilon=1.0)).above(1.0)
+    True
+    """
+
+    __slots__ = ()
+
+    def __init__(self, threshold: float, sensitivity: float, privacy: Privacy, ledger: Payer | None = None) -> None:
+        if not isinstance(privacy, Privacy):
+            raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+        with charged(ledger, event_of_selection("above-threshold", privacy, "above threshold")):
+            super().__init__(threshold, sensitivity, privacy)

@@ -9,7 +9,9 @@ The tree::
     ├── SchemaError (ValueError)             the table lacks a column, or a column has the wrong type
     ├── FileFormatError (ValueError)         a file is not a release this version can read
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
-    └── MissingExtraError (ImportError)      an optional dependency is not installed
+    ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    └── LedgerError                          the ledger cannot be read or written, or refuses a charge
+        └── BudgetExceededError              the account has not enough left; nothing was released
 
 None of them ever depends on the *values* of private records: an error is an output, and outputs
 must be differentially private. Only schema and public parameters raise.
@@ -48,3 +50,11 @@ class PrivateDataError(SfumatoError, TypeError):
 
 class MissingExtraError(SfumatoError, ImportError):
     """An optional dependency is not installed."""
+
+
+class LedgerError(SfumatoError):
+    """The ledger cannot be read or written, or refuses a charge."""
+
+
+class BudgetExceededError(LedgerError):
+    """The account has not enough left; nothing was released."""

@@ -1,6 +1,6 @@
 """The one line from private records to a published function, on one screen.
 
-records -> Box -> Target -> coefficients on a Basis -> Certificate -> noise -> Release
+records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> noise -> Release
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.accounting.charging import Payer, charged, check_payer
+from sfumato.accounting.events import event_of_release
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.expansion import Expansion
 from sfumato.checks import positive_integer, probability
@@ -127,6 +129,7 @@ def release(
     basis: LatticeBasis | str = "auto",
     noise: str = "auto",
     engine: Engine | None = None,
+    ledger: Payer | None = None,
 ) -> FunctionRelease:
     """Publish a function of private data.
 
@@ -147,23 +150,29 @@ def release(
         the paper's.
     engine
         What sums over records; the default works in memory.
+    ledger
+        The account that pays: ``sf.Ledger("budget.db").account("clinic-2026")``. It is charged before any noise is
+        drawn; if it has not enough left, nothing is released.
 
     Formal guarantee: the returned release, and all that is ever computed from it, satisfies
     ``release.guarantee``.
     """
     _check(target, box, privacy, basis)
+    check_payer(ledger)
     assert box is not None and privacy is not None
     table = open_table(data, box, privacy.unit, target.columns)
     # The number of rows is public only where neighbours replace single rows.
     n = table.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     chosen, certificate = _certify(target, box, privacy, n, basis)
-    calibrate(certificate, chosen.size(box), privacy, noise)  # refuses bad parameters before any work on the data
+    law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
     private = target.coefficients(table, chosen, box, certificate, engine or MemoryEngine())
-    noisy, law, guarantee = publish(private, privacy, noise)
+    with charged(ledger, event_of_release(law, guarantee, target.describe()[0][1])) as receipt:
+        noisy, law, guarantee = publish(private, privacy, noise)
     return FunctionRelease(
         guarantee=guarantee,
         law=law,
         target=target.describe(),
+        receipt=receipt,
         expansion=Expansion(chosen, box, noisy),
         smoothness=target.smoothness,
     )

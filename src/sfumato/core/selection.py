@@ -67,22 +67,9 @@ def exponential_mechanism(scores: NDArray[Any], sensitivity: float, epsilon: flo
 
 
 class AboveThreshold(Sealed):
-    """Answer "is it above the threshold?" for any number of private values until the first yes.
+    """Noisy comparisons with one noisy threshold until the first yes: ``epsilon``-DP as a whole.
 
-    Parameters
-    ----------
-    threshold
-        Public.
-    sensitivity
-        How far neighbours move any one of the values.
-    privacy
-        Pure epsilon for the whole sequence, whatever its length.
-
-    Formal guarantee: the sequence of answers is ``epsilon``-DP (docs/proofs/selection.md). After the first
-    yes the object refuses further questions; make a new one and pay again.
-
-    >>> AboveThreshold(threshold=0.0, sensitivity=1e-6, privacy=Privacy(epsilon=1.0)).above(1.0)
-    True
+    ``sf.AboveThreshold`` is this with a ledger. docs/proofs/selection.md has the proof.
     """
 
     __slots__ = ("_finished", "_noise_scale", "_noisy_threshold", "_sensitivity")

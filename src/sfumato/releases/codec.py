@@ -43,17 +43,19 @@ def decode_box(data: Mapping[str, Any]) -> Box:
     return Box(specs if data["named"] else list(specs.values()), max_norm=data["max_norm"])
 
 
-def _encode_unit(unit: Unit) -> Any:
+def encode_unit(unit: Unit) -> Any:
+    """Plain data for the protected unit."""
     return {"column": unit.column, "max_rows": unit.max_rows} if isinstance(unit, Person) else unit
 
 
-def _decode_unit(data: Any) -> Unit:
+def decode_unit(data: Any) -> Unit:
+    """Rebuild a unit."""
     return Person(data["column"], data["max_rows"]) if isinstance(data, dict) else one_of("unit", data, ("row",))
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
     """Plain data for a guarantee."""
-    return {**vars(guarantee), "unit": _encode_unit(guarantee.unit), "assumptions": list(guarantee.assumptions)}
+    return {**vars(guarantee), "unit": encode_unit(guarantee.unit), "assumptions": list(guarantee.assumptions)}
 
 
 def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
@@ -66,7 +68,7 @@ def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
     one_of("model", data["model"], ("central", "local"))
     if data["confidence"] != 1:
         probability("confidence", data["confidence"])
-    unit, assumptions = _decode_unit(data["unit"]), tuple(str(a) for a in data["assumptions"])
+    unit, assumptions = decode_unit(data["unit"]), tuple(str(a) for a in data["assumptions"])
     return Guarantee(**{**data, "unit": unit, "assumptions": assumptions})
 
 

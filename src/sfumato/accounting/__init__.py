@@ -1,0 +1,1 @@
+"""What has been spent: events, the accountants that add them up, and the durable ledger."""

@@ -1,0 +1,187 @@
+"""What an account has spent and has left, in numbers and in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from sfumato.accounting.compose import ACCOUNTANTS, Amount, below, capacities
+from sfumato.accounting.events import Event, under_relation
+from sfumato.core.neighbours import Person
+from sfumato.core.privacy import Privacy
+from sfumato.releases.codec import decode_unit, encode_unit
+
+Sums = dict[str, Amount | None]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What an account has left.
+
+    ``epsilon`` is the largest pure epsilon that would still be admitted, by the accountant named; ``delta`` and
+    ``rho`` are what the basic and the zCDP accountant have left (None where they do not apply).
+    """
+
+    account: str
+    limit: Privacy
+    accountant: str
+    epsilon: float
+    delta: float | None
+    rho: float | None
+    entries: int
+    spent: str
+
+    def words(self) -> str:
+        """What is left, in the words of the accountant that leaves most."""
+        if self.limit.rho is not None:
+            return f"rho {0.0 if self.rho is None else self.rho:.6g}"
+        return f"epsilon {self.epsilon:.6g}"
+
+    def __str__(self) -> str:
+        return f"{self.account}: {self.words()} left of {limit_words(self.limit)} ({self.accountant} accounting)"
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What a release would cost: whether it fits, and the balance before and after (None if it does not fit)."""
+
+    fits: bool
+    before: Balance
+    after: Balance | None
+
+
+@dataclass(frozen=True)
+class AccountState:
+    """An account's sums at one moment, and what they leave."""
+
+    name: str
+    account: int
+    limit: Privacy
+    accountant: str
+    sums: Sums
+    entries: int
+
+    def zero(self) -> AccountState:
+        """The same account before anything was spent."""
+        return self.with_sums({name: (0,) * len(room) for name, room in self._capacities().items()}, 0)
+
+    def with_sums(self, sums: Sums, count: int) -> AccountState:
+        """The same account at another moment."""
+        return replace(self, sums=sums, entries=count)
+
+    def plus(self, event: Event) -> AccountState:
+        """The state after one more event; a sum that cannot be known any more is None."""
+        counted = under_relation(event, self.limit)
+        sums: Sums = {}
+        for name, total in self.sums.items():
+            cost = ACCOUNTANTS[name].cost(counted)
+            known = total is not None and cost is not None
+            sums[name] = tuple(a + b for a, b in zip(total or (), cost or (), strict=True)) if known else None
+        return self.with_sums(sums, self.entries + 1)
+
+    def fits(self) -> bool:
+        """Whether any accountant has room for all of it; sums never shrink, so this held at every earlier entry too."""
+        return bool(self._left)
+
+    def balance(self) -> Balance:
+        """What is left, by the accountant that leaves most."""
+        left = self._left
+        best = max(left, key=lambda name: ACCOUNTANTS[name].pure_epsilon(left[name]), default=None)
+        epsilon = 0.0 if best is None else ACCOUNTANTS[best].pure_epsilon(left[best])
+        basic, zcdp = left.get("basic"), left.get("zcdp")
+        named = best or self.accountant
+        return Balance(
+            self.name,
+            self.limit,
+            named,
+            epsilon,
+            None if basic is None else below(basic[1]),
+            None if zcdp is None else below(zcdp[0]),
+            self.entries,
+            _spent_words(named, self.sums.get(named)),
+        )
+
+    @cached_property
+    def _left(self) -> dict[str, Amount]:
+        """For each accountant whose sums are within capacity: what is left of it."""
+        left = {}
+        for name, capacity in self._capacities().items():
+            total = self.sums.get(name)
+            if total is not None and all(a <= b for a, b in zip(total, capacity, strict=True)):
+                left[name] = tuple(b - a for a, b in zip(total, capacity, strict=True))
+        return left
+
+    def _capacities(self) -> dict[str, Amount]:
+        return _cached_capacities(self.limit, self.accountant)
+
+
+@lru_cache(maxsize=256)
+def _cached_capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
+    return capacities(limit, accountant)
+
+
+# --- plain data -------------------------------------------------------------------------------------------
+
+
+def limit_to_json(limit: Privacy) -> str:
+    """Text for a limit; equal limits give equal texts."""
+    return json.dumps({**vars(limit), "unit": encode_unit(limit.unit)}, sort_keys=True, allow_nan=False)
+
+
+@lru_cache(maxsize=256)
+def limit_from_json(text: str) -> Privacy:
+    """Rebuild a limit."""
+    data = json.loads(text)
+    return Privacy(**{**data, "unit": decode_unit(data["unit"])})
+
+
+def sums_to_json(sums: Sums) -> str:
+    """Text for exact sums: hexadecimal digits and a power of two."""
+    return json.dumps({n: None if total is None else [_hex(a) for a in total] for n, total in sums.items()})
+
+
+def _hex(amount: int) -> str:
+    zeros = (amount & -amount).bit_length() - 1 if amount else 0
+    return f"{amount >> zeros:x}p{zeros}"
+
+
+def sums_from_json(text: str) -> Sums:
+    """Rebuild exact sums."""
+    return {n: None if total is None else tuple(map(_unhex, total)) for n, total in json.loads(text).items()}
+
+
+def _unhex(text: str) -> int:
+    digits, zeros = text.split("p")
+    return int(digits, 16) << int(zeros)
+
+
+# --- words ------------------------------------------------------------------------------------------------
+
+
+def limit_words(limit: Privacy) -> str:
+    """A limit as a person would say it."""
+    unit = f"person (column {limit.unit.column!r})" if isinstance(limit.unit, Person) else "row"
+    verb = "replacing" if limit.neighbours == "replace" else "adding or removing"
+    return f"{_amount_words(limit.epsilon, limit.delta, limit.rho)} for {verb} one {unit}"
+
+
+def event_words(event: Event) -> str:
+    """What an event promises, as a person would say it."""
+    return _amount_words(event.epsilon, event.delta, event.rho)
+
+
+def _amount_words(epsilon: float | None, delta: float | None, rho: float | None) -> str:
+    if rho is not None:
+        return f"rho {rho:.6g}"
+    return f"epsilon {epsilon:.6g}" + (f", delta {delta:.6g}" if delta else "")
+
+
+def _spent_words(accountant: str, total: Amount | None) -> str:
+    if total is None:
+        return "more than can be told"
+    if accountant == "basic":
+        return _amount_words(below(total[0]), below(total[1]), None)
+    if accountant == "zcdp":
+        return f"rho {below(total[0]):.6g}"
+    return f"mu {below(total[0]) ** 0.5:.6g}"

@@ -1,0 +1,245 @@
+"""The durable record of what each data set has spent.
+
+    ledger = sf.Ledger("budget.db")
+    account = ledger.account("clinic-2026", limit=sf.Privacy(epsilon=3, delta=1e-6))
+    sf.release(..., ledger=account)
+
+The order is: reserve, draw, mark published. A crash between the first two wastes budget, never privacy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from sfumato.accounting.balance import (
+    AccountState,
+    Balance,
+    Quote,
+    event_words,
+    limit_from_json,
+    limit_to_json,
+    limit_words,
+    sums_from_json,
+    sums_to_json,
+)
+from sfumato.accounting.compose import ACCOUNTANTS, capacities
+from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release
+from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, connect, entries, place, reading, writing
+from sfumato.checks import one_of
+from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
+from sfumato.releases.base import Receipt
+
+_ACCOUNT = compiled(sa.select(accounts).where(accounts.c.name == sa.bindparam("name")))
+# The newest entry of a book knows the book's sums.
+_NEWEST = compiled(
+    sa.select(entries.c.id, entries.c.sums_json)
+    .where(entries.c.id > sa.bindparam("start"), entries.c.id < sa.bindparam("stop"))
+    .order_by(entries.c.id.desc())
+)
+_INSERT = compiled(sa.insert(entries))
+_PUBLISHED = compiled(
+    sa.update(entries).where(entries.c.id == sa.bindparam("entry")).values(status=sa.literal_column("'published'"))
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of an account's history."""
+
+    number: int
+    status: str
+    created: str
+    random: bool
+    event: Event
+
+
+class Ledger:
+    """A file that records what every data set has spent, shared safely by threads and processes.
+
+    >>> import tempfile, os
+    >>> ledger = Ledger(os.path.join(tempfile.mkdtemp(), "budget.db"))
+    >>> ledger.account("clinic", limit=Privacy(epsilon=3)).remaining().epsilon
+    3.0
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        name = os.fspath(path)
+        if not name or name == ":memory:":
+            raise ParameterError(f"path must be a file, because a ledger must last, got path={path!r}")
+        self.path = os.path.abspath(name)
+        connect(self.path)
+
+    def account(self, name: str, limit: Privacy | None = None, accountant: str = "best") -> Account:
+        """Open an account, or create it when a ``limit`` is given.
+
+        Parameters
+        ----------
+        limit
+            What may be spent in total; it also fixes the neighbouring relation and the unit.
+        accountant
+            ``"basic"``, ``"zcdp"``, ``"gaussian"``, or ``"best"``, which splits delta among those that apply and
+            admits what any of them admits. Fixed at creation.
+        """
+        if not isinstance(name, str) or not name:
+            raise ParameterTypeError(f"name must be text, got name={name!r}")
+        one_of("accountant", accountant, ("best", *ACCOUNTANTS))
+        account = Account(self.path, name)
+        if limit is None:
+            account.remaining()  # says so if there is no such account
+            return account
+        if not isinstance(limit, Privacy):
+            raise ParameterTypeError(f"limit must be an sf.Privacy, got limit={limit!r}")
+        self._create(name, limit, accountant)
+        return account
+
+    def _create(self, name: str, limit: Privacy, accountant: str) -> None:
+        capacities(limit, accountant)  # refuses an accountant that cannot count the limit
+        text = limit_to_json(limit)
+        with writing(self.path) as connection:
+            row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
+            if row is not None:
+                if (row.limit_json, row.accountant) != (text, accountant):
+                    there = f"{limit_words(limit_from_json(row.limit_json))}, accountant {row.accountant!r}"
+                    raise LedgerError(f"account {name!r} exists with another limit ({there}); choose another name")
+                return
+            values = {"name": name, "limit_json": text, "accountant": accountant, "created": _now()}
+            connection.execute(sa.insert(accounts), values)
+
+    def accounts(self) -> list[Account]:
+        """All accounts, in the order of their creation."""
+        with reading(self.path) as connection:
+            names = connection.execute(sa.select(accounts.c.name).order_by(accounts.c.id)).scalars().all()
+        return [Account(self.path, name) for name in names]
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path!r})"
+
+
+@dataclass(frozen=True)
+class Account:
+    """A handle on one data set's budget: an address, never a balance. Copy it, clone it, send it to workers.
+
+    Entries under *random* differential privacy are kept in a book of their own, against the same limit.
+    """
+
+    path: str
+    name: str
+
+    @property
+    def limit(self) -> Privacy:
+        """What may be spent in total."""
+        return self.remaining().limit
+
+    def remaining(self, *, random: bool = False) -> Balance:
+        """What is left; ``random=True`` for the book of random differential privacy."""
+        with reading(self.path) as connection:
+            return self._state(connection, _book(random)).balance()
+
+    def would_cost(self, what: Privacy | Event | Any) -> Quote:
+        """What a release would cost: an ``sf.Privacy``, an ``sf.plan`` or an event; nothing is charged."""
+        event = _as_event(what)
+        with reading(self.path) as connection:
+            state = self._state(connection, _book(event.confidence < 1))
+            after = state.plus(event)
+            fits = after.fits()
+            return Quote(fits, state.balance(), after.balance() if fits else None)
+
+    def history(self) -> list[Entry]:
+        """Every entry, oldest first. ``reserved`` entries were charged, but no release is known to have come."""
+        found = []
+        with reading(self.path) as connection:
+            account = self._account(connection).id
+            for book in BOOKS:
+                start = place(account, book)
+                mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
+                for r in connection.execute(sa.select(entries).where(mine).order_by(entries.c.id)):
+                    event = event_from_json(r.event_json)
+                    found.append(Entry(r.id - start, r.status, r.created, book == "random", event))
+        return sorted(found, key=lambda entry: (entry.created, entry.random, entry.number))
+
+    def recount(self) -> None:
+        """Add up all entries anew, for instance after an accountant has become better."""
+        with writing(self.path) as connection:
+            for book in BOOKS:
+                state = self._state(connection, book)
+                start = place(state.account, book)
+                mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
+                again = state.zero()
+                for text in connection.execute(sa.select(entries.c.event_json).where(mine)).scalars():
+                    again = again.plus(event_from_json(text))
+                newest = entries.c.id == start + state.entries
+                connection.execute(sa.update(entries).where(newest).values(sums_json=sums_to_json(again.sums)))
+
+    def charge(self, event: Event) -> Receipt:
+        """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises."""
+        book = _book(event.confidence < 1)
+        with writing(self.path) as connection:
+            state = self._state(connection, book)
+            after = state.plus(event)
+            if not after.fits():
+                left = state.balance()
+                raise BudgetExceededError(
+                    f"account {self.name!r}: asked for {event_words(event)}, spent so far {left.spent}, left "
+                    f"{left.words()} of {limit_words(left.limit)}; nothing was released"
+                )
+            values = {
+                "id": place(state.account, book) + after.entries,
+                "event_json": event.to_json(),
+                "sums_json": sums_to_json(after.sums),
+                "status": "reserved",
+                "created": _now(),
+            }
+            connection.exec_driver_sql(_INSERT, values)
+        balance = after.balance()
+        limit = limit_words(balance.limit)
+        return Receipt(self.name, after.entries, balance.accountant, limit, balance.spent, balance.words())
+
+    @contextmanager
+    def spend(self, event: Event) -> Iterator[Receipt]:
+        """Reserve; let the block draw its noise; mark the entry published. The one place where budgets are spent."""
+        receipt = self.charge(event)
+        yield receipt
+        with writing(self.path) as connection:
+            start = place(self._account(connection).id, _book(event.confidence < 1))
+            connection.exec_driver_sql(_PUBLISHED, {"entry": start + receipt.entry})
+
+    def _account(self, connection: sa.Connection) -> Any:
+        row = connection.exec_driver_sql(_ACCOUNT, {"name": self.name}).one_or_none()
+        if row is None:
+            raise LedgerError(f"{self.path} has no account {self.name!r}; create it with a limit first")
+        return row
+
+    def _state(self, connection: sa.Connection, book: str) -> AccountState:
+        row = self._account(connection)
+        empty = AccountState(self.name, row.id, limit_from_json(row.limit_json), row.accountant, {}, 0).zero()
+        start = place(row.id, book)
+        newest = connection.exec_driver_sql(_NEWEST, {"start": start, "stop": start + BOOK_SIZE}).first()
+        return empty if newest is None else empty.with_sums(sums_from_json(newest.sums_json), newest.id - start)
+
+
+def _as_event(what: Any) -> Event:
+    """An event, from one, from a grant, or from a plan (anything with a guarantee)."""
+    if isinstance(what, Event):
+        return what
+    if isinstance(what, Privacy):
+        return event_of_grant(what)
+    guarantee = getattr(what, "guarantee", None)
+    if isinstance(guarantee, Guarantee):
+        return event_of_release(what.law, guarantee, "planned")
+    raise ParameterTypeError(f"would_cost takes an sf.Privacy, an sf.plan(...) or an event, got {type(what).__name__}")
+
+
+def _book(random: bool) -> str:
+    return "random" if random else "dp"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,162 @@
+"""The ledger's database: tables, connections and transactions on SQLite, through SQLAlchemy Core.
+
+Durability and isolation are SQLite's: write-ahead log, ``synchronous=FULL`` (a committed charge survives a power
+cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge see and change the same state.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+from sfumato.errors import LedgerError
+
+_APPLICATION = 0x5F0A70  # marks the file as ours
+_VERSION = 1
+_WAIT_SECONDS = 60.0
+
+metadata = sa.MetaData()
+
+accounts = sa.Table(
+    "accounts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("limit_json", sa.Text, nullable=False),
+    sa.Column("accountant", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+# Each entry keeps what its book adds up to with it, so that a charge reads one row and writes one. These sums are
+# a cache of the events: Account.recount() rebuilds the newest.
+#
+# ``id`` is place(account, book) + number. It needs no index beside the table, so a charge touches one page; and no
+# two charges can follow the same entry, whatever happens to the locks.
+entries = sa.Table(
+    "entries",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("event_json", sa.Text, nullable=False),
+    sa.Column("sums_json", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("created", sa.Text, nullable=False),
+)
+
+BOOKS = ("dp", "random")
+BOOK_SIZE = 2**40
+
+
+def place(account: int, book: str) -> int:
+    """Where a book's entries start: entry n of it has id ``place + n``."""
+    return (2 * account + BOOKS.index(book)) * BOOK_SIZE
+
+
+def compiled(statement: sa.ClauseElement) -> str:
+    """The SQL text of a statement that is run often; its parameters keep their names."""
+    return str(statement.compile(dialect=sqlite.dialect(paramstyle="named")))
+
+
+# One connection a process, thread and file: connections must not cross a fork or a thread.
+_connections = threading.local()
+
+
+def connect(path: str) -> sa.Connection:
+    """The calling thread's connection to a ledger, opened and checked."""
+    known: dict[tuple[int, str], sa.Connection] = _connections.__dict__.setdefault("known", {})
+    key = (os.getpid(), path)
+    if key not in known:
+        with _clear_errors(path):
+            # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
+            engine = sa.create_engine(
+                f"sqlite:///{path}",
+                connect_args={"timeout": _WAIT_SECONDS},
+                isolation_level="AUTOCOMMIT",
+                poolclass=sa.pool.NullPool,
+            )
+            connection = engine.connect()
+            _open_schema(connection, path)
+            known[key] = connection
+    return known[key]
+
+
+@contextmanager
+def reading(path: str) -> Iterator[sa.Connection]:
+    """A transaction that sees one state of the ledger."""
+    with _transaction(path, "BEGIN") as connection:
+        yield connection
+
+
+@contextmanager
+def writing(path: str) -> Iterator[sa.Connection]:
+    """A transaction that holds the ledger alone; it is on disk when the block is left, or did not happen."""
+    with _transaction(path, "BEGIN IMMEDIATE") as connection:
+        yield connection
+
+
+@contextmanager
+def _transaction(path: str, begin: str) -> Iterator[sa.Connection]:
+    connection = connect(path)
+    with _clear_errors(path):
+        connection.exec_driver_sql(begin)
+        try:
+            yield connection
+            connection.exec_driver_sql("COMMIT")
+        except BaseException:
+            # After some errors SQLite has rolled back already; saying so again would hide the first error.
+            with suppress(sa.exc.DBAPIError):
+                connection.exec_driver_sql("ROLLBACK")
+            raise
+
+
+def _open_schema(connection: sa.Connection, path: str) -> None:
+    """Create the tables in a new file; refuse a file that is not a ledger of ours."""
+    if not _identity(connection, path):
+        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        if not _identity(connection, path):  # another process may have been faster
+            metadata.create_all(connection)
+            connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
+            connection.exec_driver_sql(f"PRAGMA user_version={_VERSION}")
+        connection.exec_driver_sql("COMMIT")
+    connection.exec_driver_sql("PRAGMA synchronous=FULL")
+    connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+
+
+def _identity(connection: sa.Connection, path: str) -> bool:
+    """Whether the file is a ledger already; False for an empty file."""
+    application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
+    if application == 0 and tables == 0:
+        return False
+    if application != _APPLICATION:
+        raise LedgerError(f"{path}: a database, but not a sfumato ledger; choose another file")
+    if version != _VERSION:
+        raise LedgerError(f"{path}: ledger version {version}, this sfumato knows version {_VERSION}; upgrade sfumato")
+    return True
+
+
+_REASONS = {
+    "locked": f"another process has held it for {_WAIT_SECONDS:g} seconds; try again",
+    "readonly": "it is read-only; make the file and its folder writable",
+    "full": "the disk is full; make room",
+    "malformed": "it is damaged; restore a backup",
+    "not a database": "it is not a database; choose another file",
+    "unable to open": "it cannot be opened; does its folder exist and may you write there?",
+    "no such table": "its tables are missing; restore a backup",
+    "disk i/o": "the disk failed; nothing was charged",
+}
+
+
+@contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        text = str(error.orig).lower()
+        reason = next((why for key, why in _REASONS.items() if key in text), text)
+        raise LedgerError(f"the ledger {path} refused, nothing was charged or released: {reason}") from None
