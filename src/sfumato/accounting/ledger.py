@@ -31,7 +31,7 @@ from sfumato.accounting.balance import (
 )
 from sfumato.accounting.compose import ACCOUNTANTS, capacities
 from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release
-from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, connect, entries, place, reading, writing
+from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, reading, writing
 from sfumato.checks import one_of
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
@@ -75,7 +75,8 @@ class Ledger:
         if not name or name == ":memory:":
             raise ParameterError(f"path must be a file, because a ledger must last, got path={path!r}")
         self.path = os.path.abspath(name)
-        connect(self.path)
+        with reading(self.path):
+            pass  # opens the file, or says what is wrong with it
 
     def account(self, name: str, limit: Privacy | None = None, accountant: str = "best") -> Account:
         """Open an account, or create it when a ``limit`` is given.

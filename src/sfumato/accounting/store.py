@@ -60,27 +60,51 @@ def compiled(statement: sa.ClauseElement) -> str:
     return str(statement.compile(dialect=sqlite.dialect(paramstyle="named")))
 
 
-# One connection a process, thread and file: connections must not cross a fork or a thread.
-_connections = threading.local()
+# One connection a process and file, used under one lock (SQLite admits one writer at a time anyway). Connections
+# must not cross a fork: a child that inherits one shares locks it does not hold. So none is open while forking.
+_lock = threading.RLock()
+_connections: dict[str, sa.Connection] = {}
+
+
+def close_all() -> None:
+    """Close every connection of this process; the next use opens a new one."""
+    with _lock:
+        while _connections:
+            _connections.popitem()[1].close()
+
+
+def _before_fork() -> None:
+    _lock.acquire()
+    close_all()
+
+
+def _after_fork_in_child() -> None:
+    global _lock
+    _lock = threading.RLock()  # the old one may belong to a thread that does not exist here
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_after_fork_in_child)
 
 
 def connect(path: str) -> sa.Connection:
-    """The calling thread's connection to a ledger, opened and checked."""
-    known: dict[tuple[int, str], sa.Connection] = _connections.__dict__.setdefault("known", {})
-    key = (os.getpid(), path)
-    if key not in known:
+    """The process's connection to a ledger, opened and checked; hold the lock while using it."""
+    if path not in _connections:
         with _clear_errors(path):
             # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
             engine = sa.create_engine(
                 f"sqlite:///{path}",
-                connect_args={"timeout": _WAIT_SECONDS},
+                connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
                 isolation_level="AUTOCOMMIT",
                 poolclass=sa.pool.NullPool,
             )
             connection = engine.connect()
-            _open_schema(connection, path)
-            known[key] = connection
-    return known[key]
+            try:
+                _open_schema(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+            _connections[path] = connection
+    return _connections[path]
 
 
 @contextmanager
@@ -99,8 +123,8 @@ def writing(path: str) -> Iterator[sa.Connection]:
 
 @contextmanager
 def _transaction(path: str, begin: str) -> Iterator[sa.Connection]:
-    connection = connect(path)
-    with _clear_errors(path):
+    with _lock, _clear_errors(path):
+        connection = connect(path)
         connection.exec_driver_sql(begin)
         try:
             yield connection

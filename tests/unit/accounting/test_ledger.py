@@ -1,0 +1,351 @@
+"""The durable ledger: accounts, charges, refusals, and databases in every bad state."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import sqlite3
+import stat
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.accounting import store
+from sfumato.accounting.events import event_of_grant
+from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
+
+BOX = sf.Box([(0, 1)])
+TARGET = sf.BlackBox(lambda data: lambda points: points[:, 0] * 0 + data.mean(), sensitivity=0.25)
+
+
+def publish(account, privacy=None, **options):
+    privacy = privacy or sf.Privacy(epsilon=1.0)
+    return sf.release(TARGET, np.zeros(4), BOX, privacy, basis=sf.Bernstein(2), ledger=account, **options)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return sf.Ledger(tmp_path / "budget.db")
+
+
+@pytest.fixture
+def account(ledger):
+    return ledger.account("clinic", limit=sf.Privacy(epsilon=3.0, delta=1e-6))
+
+
+def test_releases_are_charged_until_nothing_is_left(account):
+    for left in (2.0, 1.0, 0.0):
+        release = publish(account)
+        assert account.remaining().epsilon == left
+    assert release.receipt.entry == 3
+    assert release.receipt.account == "clinic"
+    with pytest.raises(BudgetExceededError, match=r"asked for epsilon 1, spent so far epsilon 3, left epsilon 0"):
+        publish(account)
+    assert [entry.status for entry in account.history()] == ["published"] * 3
+
+
+def test_the_receipt_travels_with_the_file(account, tmp_path):
+    publish(account).save(tmp_path / "r.sfumato")
+    receipt = sf.load(tmp_path / "r.sfumato").receipt
+    assert (receipt.account, receipt.entry, receipt.spent, receipt.left) == ("clinic", 1, "epsilon 1", "epsilon 2")
+
+
+def test_nothing_is_computed_or_charged_for_a_bad_request(account):
+    with pytest.raises(ParameterError):
+        publish(account, noise="cauchy")
+    assert account.history() == []
+
+
+def test_a_failure_while_drawing_leaves_the_charge(account, monkeypatch):
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sfumato.pipeline.publish", crash)
+    with pytest.raises(KeyboardInterrupt):
+        publish(account)
+    assert [entry.status for entry in account.history()] == ["reserved"]
+    assert account.remaining().epsilon == 2.0
+
+
+def test_selection_and_thresholds_pay_too(account):
+    sf.select(["a", "b"], [0.0, 1.0], sensitivity=1.0, privacy=sf.Privacy(epsilon=0.5), ledger=account)
+    sf.AboveThreshold(0.0, sensitivity=1.0, privacy=sf.Privacy(epsilon=0.5), ledger=account)
+    assert account.remaining().epsilon == 2.0
+    assert [entry.event.mechanism for entry in account.history()] == ["permute-and-flip", "above-threshold"]
+    with pytest.raises(BudgetExceededError):
+        sf.select(["a"], [0.0], sensitivity=1.0, privacy=sf.Privacy(epsilon=2.5), ledger=account)
+
+
+def test_basic_sums_are_exact(ledger):
+    """Ten times 0.1 is more than 1, because the double 0.1 is: the exact sum is refused, nine are not."""
+    account = ledger.account("exact", limit=sf.Privacy(epsilon=1.0))
+    assert 10 * Fraction(0.1) > 1
+    for _ in range(9):
+        account.charge(event_of_grant(sf.Privacy(epsilon=0.1)))
+    with pytest.raises(BudgetExceededError):
+        account.charge(event_of_grant(sf.Privacy(epsilon=0.1)))
+    account.charge(event_of_grant(sf.Privacy(epsilon=account.remaining().epsilon)))
+    assert account.remaining().epsilon < 1e-15
+
+
+def test_many_gaussians_are_cheaper_than_their_sum(ledger):
+    """Forty releases of (0.3, 1e-8): epsilon 12 by adding up, admitted at 3 by the Gaussian and zCDP accountants."""
+    account = ledger.account("many", limit=sf.Privacy(epsilon=3.0, delta=1e-6))
+    event = event_of_grant(sf.Privacy(epsilon=0.3, delta=1e-8))
+    for _ in range(40):
+        account.charge(event)
+    assert account.remaining().accountant in ("gaussian", "zcdp")
+    assert 0 < account.remaining().epsilon < 3
+
+
+def test_an_account_can_fix_its_accountant(ledger):
+    account = ledger.account("zcdp", limit=sf.Privacy(rho=0.5), accountant="zcdp")
+    account.charge(event_of_grant(sf.Privacy(rho=0.25)))
+    account.charge(event_of_grant(sf.Privacy(epsilon=0.5)))
+    balance = account.remaining()
+    assert balance.rho == pytest.approx(0.125)
+    assert balance.accountant == "zcdp"
+    assert "rho 0.125" in str(balance)
+
+
+def test_would_cost_charges_nothing(account):
+    quote = account.would_cost(sf.Privacy(epsilon=1.0))
+    assert quote.fits
+    assert quote.after.epsilon == 2.0
+    assert not account.would_cost(sf.Privacy(epsilon=4.0)).fits
+    plan = sf.plan(TARGET, BOX, sf.Privacy(epsilon=2.0), basis=sf.Bernstein(2))
+    assert account.would_cost(plan).after.epsilon == 1.0
+    assert account.history() == []
+    with pytest.raises(ParameterTypeError, match="would_cost"):
+        account.would_cost(3.0)
+
+
+def test_random_entries_are_kept_apart(account):
+    random = event_of_grant(sf.Privacy(epsilon=2.0))
+    random = type(random)(**{**vars(random), "confidence": 0.95})
+    account.charge(random)
+    assert account.remaining().epsilon == 3.0
+    assert account.remaining(random=True).epsilon == 1.0
+    assert [entry.random for entry in account.history()] == [True]
+
+
+def test_recount_adds_up_the_same(account):
+    for epsilon in (0.5, 0.25, 0.125):
+        account.charge(event_of_grant(sf.Privacy(epsilon=epsilon)))
+    before = account.remaining()
+    account.recount()
+    assert account.remaining() == before
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))])
+def test_handles_hold_an_address_never_a_balance(account, clone):
+    other = clone(account)
+    publish(account)
+    assert other.remaining().epsilon == 2.0
+    publish(other)
+    assert account.remaining().epsilon == 1.0
+
+
+def test_a_handle_survives_scikit_learns_clone(account):
+    base = pytest.importorskip("sklearn.base")
+
+    class Estimator(base.BaseEstimator):
+        def __init__(self, ledger=None):
+            self.ledger = ledger
+
+    cloned = base.clone(Estimator(account)).ledger
+    publish(cloned)
+    assert account.remaining().epsilon == 2.0
+
+
+def test_threads_never_overspend(ledger):
+    account = ledger.account("threads", limit=sf.Privacy(epsilon=20.0))
+    outcomes = []
+
+    def spend():
+        for _ in range(10):
+            try:
+                account.charge(event_of_grant(sf.Privacy(epsilon=1.0)))
+                outcomes.append(1)
+            except BudgetExceededError:
+                outcomes.append(0)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(outcomes) == 20
+    assert len(outcomes) == 40
+
+
+def test_several_accounts_in_one_ledger(ledger):
+    first = ledger.account("a", limit=sf.Privacy(epsilon=1.0))
+    second = ledger.account("b", limit=sf.Privacy(epsilon=1.0))
+    publish(first)
+    assert second.remaining().epsilon == 1.0
+    assert [account.name for account in ledger.accounts()] == ["a", "b"]
+
+
+# --- refusals -------------------------------------------------------------------------------------------------
+
+
+def test_opening_the_same_account_again_is_fine(ledger, account):
+    assert ledger.account("clinic") == account
+    assert ledger.account("clinic", limit=sf.Privacy(epsilon=3.0, delta=1e-6)) == account
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        sf.Privacy(epsilon=4.0, delta=1e-6),
+        sf.Privacy(epsilon=3.0),
+        sf.Privacy(epsilon=3.0, delta=1e-6, neighbours="add-remove"),
+        sf.Privacy(epsilon=3.0, delta=1e-6, unit=sf.Person("id", 2)),
+    ],
+)
+def test_one_name_has_one_limit(ledger, account, limit):
+    with pytest.raises(LedgerError, match="another limit"):
+        ledger.account("clinic", limit=limit)
+
+
+def test_one_name_has_one_accountant(ledger, account):
+    with pytest.raises(LedgerError, match="another limit"):
+        ledger.account("clinic", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="basic")
+
+
+def test_zero_limits_are_refused():
+    with pytest.raises(ParameterError, match="epsilon"):
+        sf.Privacy(epsilon=0.0)
+
+
+def test_unknown_accounts_and_wrong_types_are_refused(ledger):
+    with pytest.raises(LedgerError, match="no account 'nobody'"):
+        ledger.account("nobody")
+    with pytest.raises(ParameterTypeError, match="limit"):
+        ledger.account("x", limit=3)
+    with pytest.raises(ParameterError, match="accountant"):
+        ledger.account("x", limit=sf.Privacy(epsilon=1.0), accountant="magic")
+    with pytest.raises(ParameterTypeError, match="ledger must be an account"):
+        publish(ledger)
+    with pytest.raises(ParameterError, match="file"):
+        sf.Ledger(":memory:")
+
+
+def test_another_relation_is_converted_or_refused(ledger, account):
+    publish(account, sf.Privacy(epsilon=1.0, neighbours="add-remove"))
+    assert account.remaining().epsilon == 1.0
+    strict = ledger.account("strict", limit=sf.Privacy(epsilon=3.0, neighbours="add-remove"))
+    with pytest.raises(LedgerError, match="replace"):
+        publish(strict)
+    assert strict.history() == []
+
+
+# --- databases in bad states ----------------------------------------------------------------------------------
+
+
+def forget(path):
+    """Close the connection, as a new process would start without one."""
+    store.close_all()
+
+
+def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="not a sfumato ledger"):
+        sf.Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_ledger_is_refused(ledger):
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("PRAGMA user_version=99")
+    forget(ledger.path)
+    with pytest.raises(LedgerError, match="version 99"):
+        sf.Ledger(ledger.path)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("budget: plenty\n" * 100)
+    with pytest.raises(LedgerError, match="not a database"):
+        sf.Ledger(path)
+
+
+def test_a_damaged_database_is_refused_and_nothing_is_released(account):
+    publish(account)
+    forget(account.path)
+    for suffix in ("-wal", "-shm"):
+        if os.path.exists(account.path + suffix):
+            os.unlink(account.path + suffix)
+    with open(account.path, "r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(20_000))
+    with pytest.raises(LedgerError, match=r"damaged|not a database|tables are missing|refused"):
+        publish(account)
+
+
+def test_a_missing_folder_is_said(tmp_path):
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        sf.Ledger(tmp_path / "nowhere" / "budget.db")
+
+
+def test_a_locked_ledger_is_said(account, monkeypatch):
+    forget(account.path)
+    monkeypatch.setattr(store, "_WAIT_SECONDS", 0.05)
+    holder = sqlite3.connect(account.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    try:
+        with pytest.raises(LedgerError, match="another process"):
+            publish(account)
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+        forget(account.path)
+    publish(account)
+    assert account.remaining().epsilon == 2.0
+
+
+def charge_often(account):
+    for _ in range(100):
+        account.charge(event_of_grant(sf.Privacy(epsilon=0.001)))
+
+
+def test_a_full_disk_charges_nothing_and_releases_nothing(account):
+    publish(account)
+    connection = store.connect(account.path)
+    pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(LedgerError, match="disk is full"):
+        charge_often(account)
+    connection.exec_driver_sql("PRAGMA max_page_count=1000000")
+    spent = sum(entry.event.epsilon for entry in account.history())
+    assert account.remaining().epsilon == pytest.approx(3 - spent)
+    publish(account)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser writes to read-only files")
+def test_a_read_only_ledger_is_said(account):
+    forget(account.path)
+    os.chmod(account.path, stat.S_IREAD)
+    os.chmod(os.path.dirname(account.path), stat.S_IREAD | stat.S_IEXEC)
+    try:
+        with pytest.raises(LedgerError, match=r"read-only|cannot be opened"):
+            publish(account)
+    finally:
+        os.chmod(os.path.dirname(account.path), stat.S_IRWXU)
+
+
+def test_a_read_only_connection_is_said(account):
+    connection = store.connect(account.path)
+    connection.exec_driver_sql("PRAGMA query_only=ON")
+    with pytest.raises(LedgerError, match="read-only"):
+        publish(account)
+    connection.exec_driver_sql("PRAGMA query_only=OFF")
+    assert account.history() == []
