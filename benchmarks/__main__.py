@@ -12,7 +12,7 @@ import numpy as np
 
 import sfumato
 
-NAMES = ("noise", "evaluation")
+NAMES = ("noise", "evaluation", "ledger")
 
 
 def main(wanted: list[str]) -> None:

@@ -15,7 +15,7 @@ def finite_number(name: str, value: object) -> float:
     try:
         number = float(value)
     except OverflowError:
-        number = math.inf
+        raise ParameterError(f"{name} must be finite, got {name}=a number beyond 64-bit floats") from None
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite, got {name}={value!r}")
     if number != value:  # rounding a privacy parameter could be unsafe in either direction

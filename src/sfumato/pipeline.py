@@ -75,7 +75,7 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
         raise ParameterTypeError(f"box must be an sf.Box with public bounds (they are never inferred), got {box!r}")
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
-    if not isinstance(basis, LatticeBasis) and basis != "auto":
+    if not isinstance(basis, LatticeBasis) and not (isinstance(basis, str) and basis == "auto"):
         raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
 
 

@@ -132,7 +132,10 @@ class LatticeBasis(ABC):
 
 def values_on(function: Callable[[Floats], ArrayLike], points: Floats) -> Floats:
     """Evaluate a user's function at ``(m, l)`` points, refusing a result that is not ``(m,)`` numbers."""
-    values = np.asarray(function(points), dtype=np.float64)
+    result = np.asarray(function(points))
+    if np.iscomplexobj(result):
+        raise ParameterError("the function must return real numbers, got complex ones")
+    values = result.astype(np.float64)
     if values.shape not in ((len(points),), (len(points), 1)):
         raise ParameterError(f"the function must return shape ({len(points)},), got shape {values.shape}")
     return values.reshape(-1)

@@ -198,8 +198,13 @@ def basis_from_json(data: dict[str, Any]) -> LatticeBasis:
     """Rebuild a basis from plain data: a closed list, nothing is imported by name."""
     degree = data["degree"]
     degree = tuple(degree) if isinstance(degree, Sequence) else degree
+    found: LatticeBasis
     if data["name"] == "bernstein":
-        return Bernstein(degree, data["order"])
-    if data["name"] == "step":
-        return Step(degree)
-    raise ParameterError(f"unknown basis {data['name']!r}")
+        found = Bernstein(degree, data["order"])
+    elif data["name"] == "step":
+        found = Step(degree)
+    else:
+        raise ParameterError(f"unknown basis {data['name']!r}")
+    if found.to_json() != data:
+        raise ParameterError("the basis has unexpected entries")
+    return found

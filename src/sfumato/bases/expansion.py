@@ -31,10 +31,10 @@ class Expansion:
     derivatives: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        frozen = np.array(self.coefficients, dtype=np.float64).reshape(-1)
+        # An array over bytes cannot be made writable again.
+        frozen = np.frombuffer(np.asarray(self.coefficients, dtype=np.float64).tobytes())
         if len(frozen) != self.basis.size(self.box):
             raise ParameterError(f"expected {self.basis.size(self.box)} coefficients, got {len(frozen)}")
-        frozen.setflags(write=False)
         object.__setattr__(self, "coefficients", frozen)
         object.__setattr__(self, "derivatives", tuple(self.derivatives) or (0,) * self.box.dimension)
 

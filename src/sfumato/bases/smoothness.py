@@ -151,10 +151,15 @@ def smoothness_from_json(data: dict[str, Any] | None) -> Smoothness | None:
     """Rebuild a promise from plain data: a closed list."""
     if data is None:
         return None
+    found: Smoothness
     if data["name"] == "smooth":
-        return Smooth(data["derivatives"], data["bound"])
-    if data["name"] == "hoelder":
-        return Hoelder(data["exponent"], data["constant"])
-    if data["name"] == "linear":
-        return Linear()
-    raise ParameterError(f"unknown smoothness {data['name']!r}")
+        found = Smooth(data["derivatives"], data["bound"])
+    elif data["name"] == "hoelder":
+        found = Hoelder(data["exponent"], data["constant"])
+    elif data["name"] == "linear":
+        found = Linear()
+    else:
+        raise ParameterError(f"unknown smoothness {data['name']!r}")
+    if found.to_json() != data:
+        raise ParameterError("the smoothness has unexpected entries")
+    return found

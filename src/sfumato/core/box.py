@@ -181,7 +181,10 @@ class Box:
 
     def to_unit(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """Map public points in user units to the unit cube, refusing (or clipping) what lies outside."""
-        array = np.asarray(points, dtype=np.float64)
+        try:
+            array = np.asarray(points, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterTypeError(f"points must be numbers, got {type(points).__name__}") from None
         if self.dimension == 1 and array.ndim <= 1:
             array = array.reshape(-1, 1)
         if array.ndim != 2 or array.shape[1] != self.dimension:

@@ -7,7 +7,7 @@ prove each line.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sfumato.checks import one_of, positive_integer
@@ -139,13 +139,5 @@ def _promise(certificate: Certificate, privacy: Privacy, kind: str, squared: Fra
         bound = f"the {certificate.norm} sensitivity {certificate.bound:g} to one {whom}"
         notes.insert(0, f"{bound} is stated by the caller")
     delta = None if privacy.rho is not None else (privacy.delta if kind == "gaussian" else 0.0)
-    return Guarantee(
-        epsilon=privacy.epsilon,
-        delta=delta,
-        rho=privacy.rho,
-        mu=mu,
-        neighbours=privacy.neighbours,
-        unit=privacy.unit,
-        confidence=certificate.confidence,
-        assumptions=tuple(notes),
-    )
+    granted = Guarantee(privacy.epsilon, delta, privacy.rho, mu, privacy.neighbours, privacy.unit)
+    return replace(granted, confidence=certificate.confidence, assumptions=tuple(notes))

@@ -51,7 +51,7 @@ class Certificate:
         one_of("norm", self.norm, NORMS)
         one_of("relation", self.relation, RELATIONS)
         one_of("known", self.known, HOW_KNOWN)
-        if (self.known == "sampled") != (0 < self.confidence < 1):
+        if not (0 < self.confidence < 1 if self.known == "sampled" else self.confidence == 1):
             raise ParameterError(f"confidence={self.confidence!r} does not fit a bound that is {self.known!r}")
         if self.exponent is None or self.norm == "l2":
             object.__setattr__(self, "bound", positive_number("bound", self.bound))

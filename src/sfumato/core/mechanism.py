@@ -70,10 +70,12 @@ def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Fl
 
 def draw(law: NoiseLaw) -> NDArray[np.int64]:
     """One exact draw of a law's integer noise."""
-    if law.kind == "laplace":
-        return sampling.discrete_laplace(law.size, law.scale)
-    if law.kind == "gaussian":
-        return sampling.discrete_gaussian(law.size, law.scale)
-    if law.kind == "linf":
-        return sampling.linf_knorm(law.size, law.scale)
-    return sampling.l2_knorm(law.size, law.scale)
+    return _SAMPLERS[law.kind](law.size, law.scale)
+
+
+_SAMPLERS = {
+    "laplace": sampling.discrete_laplace,
+    "gaussian": sampling.discrete_gaussian,
+    "linf": sampling.linf_knorm,
+    "l2": sampling.l2_knorm,
+}

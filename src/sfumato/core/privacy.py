@@ -126,4 +126,7 @@ def _curve_epsilon(curve: Callable[[float, float], float], parameter: float, del
     """Invert a decreasing privacy curve ``delta(eps)``, from above."""
     if curve(parameter, 0.0) <= delta:
         return 0.0
-    return smallest(lambda epsilon: curve(parameter, epsilon) <= delta, start=1.0)
+    try:
+        return smallest(lambda epsilon: curve(parameter, epsilon) <= delta, start=1.0)
+    except ParameterError:  # no finite epsilon is found
+        return math.inf

@@ -43,8 +43,9 @@ class Table:
 
     def numeric(self, box: Box) -> Floats:
         """The box's columns as doubles, as they were read."""
-        if isinstance(self.native, np.ndarray):
-            matrix = self.native if self.native.ndim == 2 else self.native[:, None]
+        array = self.native[0] if isinstance(self.native, tuple) else self.native  # the X of an (X, y) pair
+        if isinstance(array, np.ndarray):
+            matrix = array if array.ndim == 2 else array[:, None]
             if matrix.shape[1] != box.dimension:
                 raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
             return matrix.astype(np.float64)
@@ -72,6 +73,8 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
         return _open_array(data, unit)
     try:
         frame = nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise SchemaError("two columns of the data have the same name") from None
     except TypeError:
         raise ParameterTypeError(
             "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, or a path to CSV or "

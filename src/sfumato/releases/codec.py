@@ -7,18 +7,24 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from sfumato.checks import one_of, positive_integer, probability
+from sfumato.checks import one_of, positive_integer, positive_number, probability
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import RELATIONS, Person, Unit
-from sfumato.core.privacy import Guarantee
+from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Receipt
 
 _KINDS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
 # A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
+
+
+def exact_keys(data: Mapping[str, Any], keys: set[str], what: str) -> None:
+    """Refuse entries that are missing, and entries that nobody reads: data could ride along in them."""
+    if set(data) != keys:
+        raise ParameterError(f"{what} has unexpected or missing entries: {sorted(set(data) ^ keys)}")
 
 
 def encode_box(box: Box) -> dict[str, Any]:
@@ -32,8 +38,11 @@ def encode_box(box: Box) -> dict[str, Any]:
 
 def decode_box(data: Mapping[str, Any]) -> Box:
     """Rebuild a box."""
+    exact_keys(data, {"columns", "named", "max_norm"}, "the box")
     specs: dict[str, Column] = {}
     for c in data["columns"]:
+        bounds = {"categories"} if c["kind"] == "categorical" else {"low", "high"}
+        exact_keys(c, {"name", "kind", *bounds}, "a column of the box")
         if c["kind"] == "categorical":
             specs[c["name"]] = Categorical(tuple(c["categories"]))
         else:
@@ -60,10 +69,13 @@ def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
 
 def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
     """Rebuild a guarantee."""
-    for name in ("epsilon", "delta", "rho", "mu"):
-        value = data[name]
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value < 0):
-            raise ParameterError(f"{name} must be a non-negative number, got {value!r}")
+    exact_keys(data, set(Guarantee.__dataclass_fields__), "the guarantee")
+    delta = data["delta"]
+    Privacy(data["epsilon"], 0.0 if delta is None else delta, data["rho"])  # refuses what nobody can grant
+    if (delta is None) != (data["epsilon"] is None):
+        raise ParameterError("epsilon and delta come together")
+    if data["mu"] is not None:
+        positive_number("mu", data["mu"])
     one_of("neighbours", data["neighbours"], RELATIONS)
     one_of("model", data["model"], ("central", "local"))
     if data["confidence"] != 1:
@@ -80,6 +92,7 @@ def encode_law(law: NoiseLaw) -> dict[str, Any]:
 
 def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
     """Rebuild a noise law."""
+    exact_keys(data, set(NoiseLaw.__dataclass_fields__), "the noise")
     if not isinstance(data["scale"], str) or not _FRACTION.fullmatch(data["scale"]):
         raise ParameterError("the noise scale is not a fraction")
     exponent = data["exponent"]
@@ -87,15 +100,20 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
         raise ParameterError(f"the grid exponent must be a whole number within 1000 of 0, got {exponent!r}")
     stored = data["certificate"]
     certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
-    kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
-    return NoiseLaw(kind, size, exponent, Fraction(data["scale"]), certificate)
+    kind, size, scale = (
+        one_of("kind", data["kind"], NOISES),
+        positive_integer("size", data["size"]),
+        Fraction(data["scale"]),
+    )
+    if not 0 < scale < 2**130:
+        raise ParameterError("the noise scale is beyond what any release has")
+    return NoiseLaw(kind, size, exponent, scale, certificate)
 
 
 def decode_receipt(data: Mapping[str, Any] | None) -> Receipt | None:
     """Rebuild a receipt; ``vars`` is its plain data."""
     if data is None:
         return None
-    words = {name: str(data[name]) for name in ("account", "accountant", "limit", "spent", "left")}
-    if set(data) != {"entry", *words}:
-        raise ParameterError("the receipt has unexpected or missing entries")
+    exact_keys(data, set(Receipt.__dataclass_fields__), "the receipt")
+    words = {name: str(data[name]) for name in data if name != "entry"}
     return Receipt(entry=positive_integer("entry", data["entry"]), **words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from sfumato.checks import one_of, probability
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
+from sfumato.releases.codec import exact_keys
 from sfumato.releases.uncertainty import half_width
 
 Floats = NDArray[np.float64]
@@ -90,6 +92,30 @@ class FunctionRelease(Release):
         """The integral over the box, or over a sub-box such as ``{"age": (0, 50)}``."""
         return self.expansion.integrate(over)
 
+    def plot(self, ax: Any = None, confidence: float = 0.95) -> Any:
+        """Draw a release of one or two columns, with the band of its noise; returns the matplotlib axes.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on: one for one column, a pair for two. By default a new figure is made.
+        """
+        from sfumato.plotting import plot
+
+        return plot(self, ax, confidence)
+
+    def report(self, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
+        """Write one self-contained HTML page: the picture, the guarantee in words, what it rests on, its error."""
+        from sfumato.report import write
+
+        write(self, path, confidence)
+
+    def _repr_html_(self) -> str:
+        """A small card for notebooks."""
+        from sfumato.report import card
+
+        return card(self)
+
     def __repr__(self) -> str:
         return f"<FunctionRelease on {self.box!r} in {self.basis!r}: {self.guarantee}>"
 
@@ -103,10 +129,15 @@ class FunctionRelease(Release):
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"basis", "derivatives", "smoothness"}, "the content")
+        exact_keys(arrays, {"coefficients"}, "the file")
         orders = tuple(fields["derivatives"])
         if len(orders) != box.dimension or not all(type(d) is int and 0 <= d <= 100 for d in orders):
             raise ParameterError(f"derivatives must be one small whole number per column, got {orders!r}")
-        expansion = Expansion(basis_from_json(fields["basis"]), box, arrays["coefficients"], orders)
+        basis = basis_from_json(fields["basis"])
+        for degree, order in zip(basis.degrees(box), orders, strict=True):
+            basis.axis_values(degree, np.zeros(1), order)  # refuses derivatives that the basis has not
+        expansion = Expansion(basis, box, arrays["coefficients"], orders)
         if common["law"].size != len(expansion.coefficients):
             raise ParameterError("the noise law and the coefficients differ in size")
         return cls(**common, expansion=expansion, smoothness=smoothness_from_json(fields["smoothness"]))

@@ -17,7 +17,7 @@ from safetensors.numpy import save as pack
 
 from sfumato._version import __version__
 from sfumato.bases.base import LARGEST_LATTICE
-from sfumato.errors import FileFormatError, SfumatoError
+from sfumato.errors import FileFormatError, ParameterError, SfumatoError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import (
     decode_box,
@@ -52,9 +52,12 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         "content": release.fields(),
     }
     arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
-    payload = pack(arrays, metadata={"sfumato": json.dumps(document, allow_nan=False)})
+    text = json.dumps(document, allow_nan=False)
+    if len(text) > _LARGEST_HEADER // 4:  # escapes can make the header longer than the text
+        raise ParameterError(f"the description of the release has {len(text)} characters; shorten names and categories")
+    payload = pack(arrays, metadata={"sfumato": text})
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".sfumato-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(payload)
@@ -117,7 +120,11 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     for key, values in arrays.items():
         if values.dtype != np.float64 or not np.isfinite(values).all():
             raise FileFormatError(f"array {key!r} must hold finite 64-bit numbers")
-    return json.loads(text), arrays
+    return json.loads(text, parse_constant=_refuse_constant), arrays
+
+
+def _refuse_constant(name: str) -> None:
+    raise FileFormatError(f"{name} is not a number")
 
 
 def _check_envelope(document: dict[str, Any]) -> None:

@@ -125,9 +125,10 @@ def test_categories_must_be_different(categories):
         Categorical(categories)
 
 
-def test_categories_must_be_text_or_numbers():
-    with pytest.raises(ParameterTypeError, match="text or numbers"):
-        Categorical(["a", ("b",)])
+@pytest.mark.parametrize("categories", [["a", ("b",)], ["a", 1], [1, None], [b"a", b"b"]])
+def test_categories_must_be_all_text_or_all_numbers(categories):
+    with pytest.raises(ParameterTypeError, match="all text or all numbers"):
+        Categorical(categories)
 
 
 def test_categories_become_a_tuple():

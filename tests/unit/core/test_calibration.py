@@ -143,9 +143,7 @@ def test_a_grid_of_its_own_choice_is_never_too_fine(norm, noise, size, epsilon):
 @pytest.mark.parametrize(("norm", "factor"), [("l2", lambda size: 1), ("linf", math.sqrt), ("l1", lambda size: 1)])
 def test_gaussian_noise_covers_the_bound_and_little_more(norm, factor, privacy, size):
     law, _ = calibrate(real(norm, 0.3), size, privacy)
-    multiplier = (
-        1 / math.sqrt(2 * privacy.rho) if privacy.rho else noise_multiplier(privacy.epsilon, privacy.delta)
-    )
+    multiplier = 1 / math.sqrt(2 * privacy.rho) if privacy.rho else noise_multiplier(privacy.epsilon, privacy.delta)
     ideal = 0.3 * factor(size) * multiplier
     assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1e-4)
 
@@ -162,7 +160,9 @@ def test_rounded_neighbours_are_no_further_apart_than_was_paid_for(norm, bound):
         way = generator.choice([-1.0, 1.0], size=size)
         length = {"linf": 1.0, "l1": size, "l2": math.sqrt(size)}[norm]
         there = here + way * bound / length * (1 - 1e-12)
-        apart = [abs(int(a) - int(b)) for a, b in zip(*(round_vector(x, law.exponent) for x in (here, there)), strict=True)]
+        apart = [
+            abs(int(a) - int(b)) for a, b in zip(*(round_vector(x, law.exponent) for x in (here, there)), strict=True)
+        ]
         if norm == "l2":
             assert sum(d * d for d in apart) <= paid**2
         else:
@@ -244,7 +244,12 @@ def test_promise_of_gaussian_noise_knows_its_curve():
 
 def test_promise_says_what_was_only_stated():
     _, guarantee = calibrate(real("linf", 0.1, "stated"), 7, PURE)
-    assert guarantee.assumptions == ("the linf sensitivity 0.1 is stated by the caller",)
+    assert guarantee.assumptions == ("the linf sensitivity 0.1 to one row is stated by the caller",)
+
+
+def test_promise_of_a_sampled_bound_has_its_confidence():
+    sampled = Certificate("linf", 0.1, "replace", "sampled", "page", confidence=0.9)
+    assert calibrate(sampled, 7, PURE)[1].confidence == 0.9
 
 
 def test_promise_names_the_person():

@@ -1,4 +1,4 @@
-"""The door: private numbers do not print, travel or leave without the noise that was calibrated for them."""
+"""The door: private numbers do not print, travel or leave without the noise that their certificate calls for."""
 
 import copy
 import pickle
@@ -6,16 +6,17 @@ import pickle
 import numpy as np
 import pytest
 
-from sfumato.core import mechanism
+from sfumato.core import mechanism, sampling
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.core.privacy import Privacy
-from sfumato.errors import PrivateDataError
+from sfumato.errors import ParameterError, PrivateDataError
 
 SECRET = 0.123456789
 REAL = Certificate("linf", 0.1, "replace", "proved", "page")
 EXACT = Certificate("l1", 3, "replace", "enforced", "page", -4)
+PURE = Privacy(epsilon=1.0)
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def private():
 @pytest.mark.parametrize("show", [repr, str, "{}".format, "{!r}".format, lambda p: f"{[p]}"])
 def test_private_numbers_do_not_print(private, show):
     text = show(private)
-    assert "2 private numbers" in text
+    assert "private numbers" in text
     assert "123" not in text
 
 
@@ -54,8 +55,17 @@ def test_private_numbers_have_no_dictionary_and_no_array_face(private):
         private[0]
 
 
-def test_private_numbers_know_how_many_they_are(private):
-    assert len(private) == 2
+def test_the_certificate_of_a_private_vector_cannot_be_exchanged(private):
+    with pytest.raises(AttributeError):
+        private.certificate = Certificate("linf", 1e-9, "replace", "proved", "page")
+
+
+def test_later_changes_of_the_array_do_not_reach_the_private_vector(monkeypatch):
+    values = np.array([1.0, 2.0])
+    private = Private(values, REAL)
+    values[:] = 99.0
+    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(2, dtype=np.int64))
+    assert publish(private, PURE)[0] == pytest.approx([1.0, 2.0], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -81,63 +91,101 @@ def test_the_refusal_does_not_show_the_numbers():
     assert "123" not in str(error.value)
 
 
-def test_publish_refuses_a_law_of_another_certificate(private):
-    other = Certificate("linf", 0.05, "replace", "proved", "page")
-    law, _ = calibrate(other, 2, Privacy(epsilon=1.0))
-    with pytest.raises(PrivateDataError, match="calibrated for another"):
-        publish(private, law)
+# --- publishing ---------------------------------------------------------------------------------------------
 
 
-def test_publish_refuses_a_law_of_another_size(private):
-    law, _ = calibrate(REAL, 3, Privacy(epsilon=1.0))
-    with pytest.raises(PrivateDataError, match="calibrated for another"):
-        publish(private, law)
+def test_publish_says_what_noise_it_added_and_what_that_promises(private):
+    expected_law, expected_guarantee = calibrate(REAL, 2, PURE)
+    _, law, guarantee = publish(private, PURE)
+    assert law == expected_law
+    assert guarantee == expected_guarantee
 
 
-def test_publish_refuses_a_law_of_other_neighbours(private):
-    other = Certificate("linf", 0.1, "add-remove", "proved", "page")
-    law, _ = calibrate(other, 2, Privacy(epsilon=1.0, neighbours="add-remove"))
-    with pytest.raises(PrivateDataError):
-        publish(private, law)
+def test_a_vector_is_published_once(private):
+    publish(private, PURE)
+    with pytest.raises(PrivateDataError, match="published already"):
+        publish(private, PURE)
+
+
+@pytest.mark.parametrize(
+    ("privacy", "noise"),
+    [
+        (PURE, "gaussian"),
+        (PURE, "cauchy"),
+        (Privacy(rho=1.0), "laplace"),
+        (Privacy(epsilon=1, neighbours="add-remove"), "auto"),
+    ],
+)
+def test_a_refused_publication_publishes_nothing(private, privacy, noise):
+    with pytest.raises(ParameterError):
+        publish(private, privacy, noise)
+    assert publish(private, PURE)[0].shape == (2,)
 
 
 def test_publish_rounds_to_the_grid_and_adds_the_draw(private, monkeypatch):
-    law, _ = calibrate(REAL, 2, Privacy(epsilon=1.0))
     monkeypatch.setattr(mechanism, "draw", lambda law: np.array([0, 5]))
-    clean, noisy = publish(private, law)
+    (clean, noisy), law, _ = publish(private, PURE)
     assert abs(clean - SECRET) <= law.step / 2
     assert noisy == clean + 5 * law.step
     assert clean / law.step == int(clean / law.step)
 
 
 def test_publish_takes_integers_as_they_are(monkeypatch):
-    law, _ = calibrate(EXACT, 3, Privacy(epsilon=1.0))
     monkeypatch.setattr(mechanism, "draw", lambda law: np.array([0, 1, -2]))
-    found = publish(Private(np.array([16, -16, 1], dtype=np.int64), EXACT), law)
+    found, _, _ = publish(Private(np.array([16, -16, 1], dtype=np.int64), EXACT), PURE)
     assert found.tolist() == [1.0, -15 / 16, -1 / 16]
+
+
+@pytest.mark.parametrize("values", [[np.inf, -np.inf], [np.nan, 0.0], [1.7e308, -1.7e308], [5e-324, -0.0]])
+def test_any_values_are_published_as_finite_numbers(values):
+    with np.errstate(all="raise"):  # neither an error nor a warning may depend on a value
+        found, _, _ = publish(Private(np.array(values), REAL), PURE)
+    assert np.isfinite(found).all()
 
 
 @pytest.mark.parametrize(
     ("norm", "privacy", "noise"),
     [
-        ("l1", Privacy(epsilon=1.0), "laplace"),
+        ("l1", PURE, "laplace"),
         ("l2", Privacy(rho=1.0), "gaussian"),
-        ("linf", Privacy(epsilon=1.0), "linf"),
-        ("l2", Privacy(epsilon=1.0), "l2"),
+        ("linf", PURE, "linf"),
+        ("l2", PURE, "l2"),
     ],
 )
 def test_every_noise_gives_one_number_per_coefficient(norm, privacy, noise):
     certificate = Certificate(norm, 0.1, "replace", "proved", "page")
-    law, _ = calibrate(certificate, 5, privacy, noise)
+    found, law, _ = publish(Private(np.zeros(5), certificate), privacy, noise)
+    assert law.kind == noise
     assert draw(law).shape == (5,)
     assert draw(law).dtype == np.int64
-    found = publish(Private(np.zeros(5), certificate), law)
     assert found.shape == (5,)
     assert found.dtype == np.float64
     assert np.isfinite(found).all()
 
 
-def test_publish_draws_anew_each_time(private):
-    """Two draws agree with probability below 1e-4 each coordinate; 40 of them below 1e-100."""
-    law, _ = calibrate(REAL, 2, Privacy(epsilon=1.0))
-    assert len({tuple(publish(private, law)) for _ in range(40)}) > 1
+def test_publish_draws_anew_each_time():
+    """Two draws agree with probability below 1e-3; 40 of them below 1e-100."""
+    draws = {tuple(publish(Private(np.zeros(2), REAL), PURE)[0]) for _ in range(40)}
+    assert len(draws) > 1
+
+
+@pytest.mark.parametrize(
+    ("bound", "epsilon"), [(1e-295, 1.0), (1e-320, 1.0), (1.0, 1e300), (1e-200, 1e100), (1.0, 1e4)]
+)
+@pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
+def test_extreme_parameters_are_refused_or_drawn_but_never_draw_for_ever(norm, bound, epsilon, monkeypatch):
+    rounds, words = [], sampling._words
+
+    def counted(count):
+        rounds.append(count)
+        assert len(rounds) < 2000, "the sampler keeps on rejecting"
+        return words(count)
+
+    monkeypatch.setattr(sampling, "_words", counted)
+    certificate = Certificate(norm, bound, "replace", "proved", "page")
+    try:
+        calibrate(certificate, 21, Privacy(epsilon=epsilon))
+    except ParameterError:
+        return
+    found, _, _ = publish(Private(np.zeros(21), certificate), Privacy(epsilon=epsilon))
+    assert np.isfinite(found).all()

@@ -1,6 +1,7 @@
 """What a caller may grant, and what a guarantee says."""
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -52,6 +53,18 @@ def test_delta_must_be_a_probability_below_one(delta):
     with pytest.raises(ParameterError, match="delta") as error:
         Privacy(epsilon=1, delta=delta)
     assert repr(delta) in str(error.value) or repr(float(delta)) in str(error.value)
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-310])
+def test_a_delta_that_doubles_cannot_resolve_is_refused(delta):
+    with pytest.raises(ParameterError, match="delta"):
+        Privacy(epsilon=1, delta=delta)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), 2**53 + 1])
+def test_an_amount_is_never_rounded(epsilon):
+    with pytest.raises(ParameterError, match="epsilon must be exactly"):
+        Privacy(epsilon=epsilon)
 
 
 @pytest.mark.parametrize("grant", [{}, {"delta": 0.1}, {"epsilon": 1, "rho": 1}])

@@ -1,6 +1,8 @@
 """Choosing: always a candidate, never an error, the best one when privacy is nearly nothing."""
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,14 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.core.privacy import Privacy
-from sfumato.core.selection import (
-    AboveThreshold,
-    _on_grid,
-    exponential_mechanism,
-    permute_and_flip,
-    select,
-)
-from sfumato.errors import ParameterError
+from sfumato.core.selection import AboveThreshold, _on_grid, exponential_mechanism, permute_and_flip
+from sfumato.errors import ParameterError, PrivateDataError
 
 MECHANISMS = [permute_and_flip, exponential_mechanism]
 
@@ -80,19 +76,6 @@ def test_the_grid_costs_little(sensitivity):
     assert 2**16 <= steps - 1 < 2**17
 
 
-def test_select_follows_the_currency(monkeypatch):
-    calls = []
-    monkeypatch.setattr("sfumato.core.selection.permute_and_flip", lambda s, b, e: calls.append(("flip", e)) or 0)
-    monkeypatch.setattr("sfumato.core.selection.exponential_mechanism", lambda s, b, e: calls.append(("exp", e)) or 0)
-    select(np.zeros(2), 1.0, Privacy(epsilon=0.7))
-    select(np.zeros(2), 1.0, Privacy(rho=0.125))
-    assert calls[0] == ("flip", 0.7)
-    name, epsilon = calls[1]
-    assert name == "exp"
-    assert epsilon**2 / 8 <= 0.125
-    assert epsilon == pytest.approx(1.0, rel=1e-12)
-
-
 # --- above threshold ------------------------------------------------------------------------------------------
 
 
@@ -147,3 +130,15 @@ def test_sensitivity_must_be_positive(sensitivity):
 def test_the_threshold_must_be_finite(at):
     with pytest.raises(ParameterError, match="threshold"):
         AboveThreshold(at, 1.0, Privacy(epsilon=1.0))
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), np.float32(0.5), np.int64(7), 2**64, True, 5e-324, -0.0])
+def test_any_number_may_be_asked_about(value):
+    assert threshold(sensitivity=1.0).above(value) in (True, False)
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_threshold_cannot_be_copied(duplicate):
+    """A copy made before the first yes would say a second one for free."""
+    with pytest.raises(PrivateDataError):
+        duplicate(threshold())

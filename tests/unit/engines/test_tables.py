@@ -1,0 +1,551 @@
+"""Tables: every kind gives the same cleaned columns, only the schema raises, and each record is read alone."""
+
+import gzip
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import sfumato as sf
+from sfumato.engines.tables import open_table
+from sfumato.errors import ParameterTypeError, SchemaError
+
+BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
+AGE = sf.Box({"age": (0, 110)})
+RAW = np.array(
+    [[34.0, 21.5], [-5.0, 99.0], [math.nan, 30.0], [1e300, math.nan], [0.1, 10.0], [110.0, 60.0], [2.0**60, -0.0]]
+)
+CLEAN = [[34.0, 21.5], [0.0, 60.0], [math.nan, 30.0], [110.0, math.nan], [0.1, 10.0], [110.0, 60.0], [110.0, 10.0]]
+FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
+
+
+def with_missing(column):
+    return [None if math.isnan(value) else value for value in column.tolist()]
+
+
+def text_of(raw):
+    lines = [",".join("" if math.isnan(value) else repr(value) for value in row) for row in raw.tolist()]
+    return "age,bmi\n" + "\n".join(lines) + "\n"
+
+
+def as_csv(raw, tmp_path):
+    (tmp_path / "t.csv").write_text(text_of(raw))
+    return str(tmp_path / "t.csv")
+
+
+def as_csv_gz(raw, tmp_path):
+    with gzip.open(tmp_path / "t.csv.gz", "wt") as file:
+        file.write(text_of(raw))
+    return tmp_path / "t.csv.gz"
+
+
+def as_tsv(raw, tmp_path):
+    (tmp_path / "t.tsv").write_text(text_of(raw).replace(",", "\t"))
+    return tmp_path / "t.tsv"
+
+
+def as_arrow(raw, tmp_path):
+    return pa.table({"age": with_missing(raw[:, 0]), "bmi": with_missing(raw[:, 1])})
+
+
+def as_parquet(raw, tmp_path):
+    parquet.write_table(as_arrow(raw, tmp_path), tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+SOURCES = {
+    "numpy": lambda raw, tmp_path: raw,
+    "pair": lambda raw, tmp_path: (raw, np.zeros(len(raw))),
+    "pandas": lambda raw, tmp_path: pd.DataFrame(raw, columns=["age", "bmi"]),
+    "pandas of a strange index": lambda raw, tmp_path: pd.DataFrame(
+        raw, columns=["age", "bmi"], index=[5, 3, 3, 0, 9, 7, 1]
+    ),
+    "pandas nullable": lambda raw, tmp_path: pd.DataFrame(raw, columns=["age", "bmi"]).convert_dtypes(),
+    "pandas on arrow": lambda raw, tmp_path: pd.DataFrame(raw, columns=["age", "bmi"]).astype("float64[pyarrow]"),
+    "polars": lambda raw, tmp_path: pl.DataFrame({"age": with_missing(raw[:, 0]), "bmi": with_missing(raw[:, 1])}),
+    "pyarrow": as_arrow,
+    "pyarrow in chunks": lambda raw, tmp_path: pa.concat_tables(
+        [as_arrow(raw[:3], tmp_path), as_arrow(raw[3:], tmp_path)]
+    ),
+    "other columns and another order": lambda raw, tmp_path: pl.DataFrame(
+        {"name": list("abcdefg"), "bmi": raw[:, 1], "age": raw[:, 0]}
+    ),
+    "csv": as_csv,
+    "csv.gz": as_csv_gz,
+    "tsv": as_tsv,
+    "parquet": as_parquet,
+}
+
+
+def chunks(table, box=BOX, rows=1000):
+    return np.concatenate([np.zeros((0, box.dimension)), *table.chunks(box, rows)])
+
+
+# --- the same columns from everywhere ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_same_cleaned_columns(source, tmp_path):
+    table = open_table(SOURCES[source](RAW, tmp_path), BOX, "row")
+    assert table.rows == len(RAW)
+    found = chunks(table)
+    assert found.dtype == np.float64
+    assert np.array_equal(found, CLEAN, equal_nan=True)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_chunks_do_not_matter(source, rows, tmp_path):
+    table = open_table(SOURCES[source](RAW, tmp_path), BOX, "row")
+    assert np.array_equal(chunks(table, rows=rows), CLEAN, equal_nan=True)
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_a_black_box_sees_its_own_kind_of_table_cleaned(make):
+    native = open_table(make({"age": [-5.0, 300.0], "other": ["a", "b"]}), AGE, "row").native
+    assert type(native) is type(make({"age": [1.0]}))
+    assert list(native["age"].to_pylist() if make is pa.table else native["age"]) == [0.0, 110.0]
+    assert list(native["other"].to_pylist() if make is pa.table else native["other"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_the_callers_table_is_left_alone(make):
+    data = make({"age": [-5.0, 300.0]})
+    open_table(data, AGE, "row")
+    assert data.equals(make({"age": [-5.0, 300.0]}))
+
+
+def test_an_array_of_one_dimension_is_one_column():
+    assert chunks(open_table(np.array([-1.0, 5.0, 500.0]), AGE, "row"), AGE).tolist() == [[0.0], [5.0], [110.0]]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64", "bool"]
+)
+def test_arrays_of_any_real_type(dtype):
+    assert chunks(open_table(np.array([0, 1], dtype=dtype), AGE, "row"), AGE).tolist() == [[0.0], [1.0]]
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 1)])
+def test_an_empty_array_has_no_records(shape):
+    table = open_table(np.zeros(shape), AGE, "row")
+    assert table.rows == 0
+    assert chunks(table, AGE).shape == (0, 1)
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_an_empty_frame_has_no_records(make):
+    table = open_table(make({"age": np.zeros(0)}), AGE, "row")
+    assert table.rows == 0
+    assert chunks(table, AGE).shape == (0, 1)
+
+
+def test_a_csv_file_of_a_header_alone_has_no_records(tmp_path):
+    (tmp_path / "t.csv").write_text("age,bmi\n")
+    assert chunks(open_table(tmp_path / "t.csv", BOX, "row")).shape == (0, 2)
+
+
+def test_an_array_must_have_the_columns_of_the_box():
+    with pytest.raises(SchemaError, match="2 columns"):
+        chunks(open_table(np.zeros((3, 3)), BOX, "row"))
+
+
+def test_repr_shows_no_number():
+    assert repr(open_table(np.array([123.0]), AGE, "row")) == "<private table of ndarray>"
+
+
+# --- the schema raises ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_a_missing_column_is_named(make):
+    with pytest.raises(SchemaError, match="'bmi'") as error:
+        open_table(make({"age": [1.0]}), BOX, "row")
+    assert "age" in str(error.value)
+
+
+@pytest.mark.parametrize("make", FRAMES)
+@pytest.mark.parametrize(
+    "values", [["a", "b"], ["1", "2"], [date(2020, 1, 1), None], [datetime.now(tz=UTC), None], [[1.0], [2.0]]]
+)
+def test_a_column_that_is_not_numeric_is_refused(make, values):
+    with pytest.raises(SchemaError, match="'age' must be numeric"):
+        open_table(make({"age": values}), AGE, "row")
+
+
+def test_the_refusal_shows_no_value():
+    with pytest.raises(SchemaError) as error:
+        open_table(pl.DataFrame({"age": ["secret"]}), AGE, "row")
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(["a"]),
+        np.array([None, 1.0]),
+        np.array([1j]),
+        np.zeros((2, 2, 2)),
+        np.array(1.0),
+        np.array(["2020-01-01"], dtype="datetime64[D]"),
+        np.zeros(2, dtype=[("age", "f8")]),
+    ],
+)
+def test_an_array_that_is_not_a_table_of_numbers_is_refused(array):
+    with pytest.raises(SchemaError, match="array"):
+        open_table(array, AGE, "row")
+
+
+@pytest.mark.parametrize(
+    "data", [[[1.0]], {"age": [1.0]}, 3, object(), pd.Series([1.0]), pl.LazyFrame({"age": [1.0]}), {1.0}]
+)
+def test_what_is_no_table_is_refused(data):
+    with pytest.raises(ParameterTypeError, match="data must be"):
+        open_table(data, AGE, "row")
+
+
+def test_no_data_is_refused():
+    with pytest.raises(ParameterTypeError, match="data=None"):
+        open_table(None, AGE, "row")
+
+
+@pytest.mark.parametrize("pair", [(), (np.zeros(3),), (np.zeros(3), np.zeros(3), np.zeros(3))])
+def test_a_tuple_must_be_a_pair(pair):
+    with pytest.raises(ParameterTypeError, match="pair"):
+        open_table(pair, AGE, "row")
+
+
+@pytest.mark.parametrize(
+    "pair", [(np.zeros(3), np.zeros(4)), (np.float64(1.0), np.zeros(1)), (np.zeros((2, 3)), np.zeros(3))]
+)
+def test_the_parts_of_a_pair_must_have_as_many_rows(pair):
+    with pytest.raises(SchemaError, match="rows"):
+        open_table(pair, AGE, "row")
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.json", "t.csv.zip"])
+def test_other_files_are_refused(name, tmp_path):
+    (tmp_path / name).write_text("age\n1\n")
+    with pytest.raises(SchemaError, match="must end in"):
+        open_table(tmp_path / name, AGE, "row")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
+def test_a_missing_file_is_refused(name, tmp_path):
+    with pytest.raises(SchemaError, match="no such file"):
+        open_table(tmp_path / name, AGE, "row")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv.gz", "t.pq"])
+def test_a_file_of_another_kind_is_refused(name, tmp_path):
+    (tmp_path / name).write_text("age\n1\n")
+    with pytest.raises(SchemaError, match="cannot be read"):
+        open_table(tmp_path / name, AGE, "row")
+
+
+@pytest.mark.parametrize("text", ["", "age,age\n1,2\n", "\n1\n"])
+def test_a_csv_file_must_name_its_columns(text, tmp_path):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(SchemaError):
+        open_table(tmp_path / "t.csv", AGE, "row")
+
+
+def test_a_missing_column_of_a_csv_file_is_named(tmp_path):
+    (tmp_path / "t.csv").write_text("age,height\n1,2\n")
+    with pytest.raises(SchemaError, match="'bmi'"):
+        open_table(tmp_path / "t.csv", BOX, "row")
+
+
+def test_two_columns_of_one_name_are_refused():
+    data = pd.DataFrame([[1.0, 2.0]], columns=["age", "age"])
+    with pytest.raises(SchemaError):
+        open_table(data, AGE, "row")
+    with pytest.raises(SchemaError):
+        open_table(pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["age", "age"]), AGE, "row")
+
+
+@pytest.mark.parametrize("columns", [["sbp"], {"sbp": (60, 220)}])
+def test_declared_columns_must_be_there(columns):
+    with pytest.raises(SchemaError, match="'sbp'"):
+        open_table(pl.DataFrame({"age": [1.0]}), AGE, "row", columns)
+    assert open_table(pl.DataFrame({"sbp": [1.0]}), AGE, "row", columns).rows == 1
+
+
+def test_declared_bounds_are_enforced():
+    native = open_table(pl.DataFrame({"sbp": [1.0, 500.0]}), AGE, "row", {"sbp": (60, 220)}).native
+    assert native["sbp"].to_list() == [60.0, 220.0]
+
+
+def test_an_unnamed_box_asks_for_no_columns():
+    native = open_table(pl.DataFrame({"anything": ["x"]}), sf.Box([(0, 1)]), "row").native
+    assert native["anything"].to_list() == ["x"]
+
+
+# --- values never raise -----------------------------------------------------------------------------------------
+
+CELLS = {
+    "34": 34.0,
+    " 34 ": 34.0,
+    "+5": 5.0,
+    "-5": 0.0,
+    "5.": 5.0,
+    ".5": 0.5,
+    "1e1": 10.0,
+    "1E+1": 10.0,
+    "1e999": 110.0,
+    "-1e999": 0.0,
+    "1e-999": 0.0,
+    "0" * 400 + "7": 7.0,
+    "9" * 400: 110.0,
+    "": None,
+    " ": None,
+    "NA": None,
+    "nan": None,
+    "NaN": None,
+    "inf": None,
+    "-Infinity": None,
+    "null": None,
+    "abc": None,
+    "12abc": None,
+    "1_000": None,
+    "0x10": None,
+    "1e": None,
+    "1 2": None,
+    "--1": None,
+    "٣": None,
+    '"a\nb"': None,
+    '"1,5"': None,
+    '"5"': 5.0,
+    "é": None,
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("good_first", [True, False])
+def test_a_csv_cell_is_a_number_or_missing(cell, good_first, tmp_path):
+    rows = ["7,x", f"{cell},y"] if good_first else [f"{cell},y", "7,x"]
+    (tmp_path / "t.csv").write_text("age,note\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    found = chunks(open_table(tmp_path / "t.csv", AGE, "row"), AGE).ravel().tolist()
+    expected = math.nan if CELLS[cell] is None else CELLS[cell]
+    assert np.array_equal(found, [7.0, expected] if good_first else [expected, 7.0], equal_nan=True)
+
+
+@pytest.mark.parametrize("cell", [b"\xff\xfe", b"\x00", b"\xed\xa0\x80", b'"\xff"'])
+def test_bytes_that_are_no_text_are_missing(cell, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"age,note\n7,x\n" + cell + b",y\n8," + cell + b"\n")
+    found = chunks(open_table(tmp_path / "t.csv", AGE, "row"), AGE).ravel().tolist()
+    assert np.array_equal(found, [7.0, math.nan, 8.0], equal_nan=True)
+
+
+def test_a_torn_line_spoils_no_other(tmp_path):
+    (tmp_path / "t.csv").write_text("age,bmi\n30,20\n31\n32,21,5\n33,22\n")
+    found = chunks(open_table(tmp_path / "t.csv", BOX, "row")).tolist()
+    assert [30.0, 20.0] in found
+    assert [33.0, 22.0] in found
+
+
+def test_one_csv_record_does_not_change_how_others_are_read(tmp_path):
+    """Leading zeros, dates and numbers stay text in columns that declare nothing."""
+    for last in ("1", "2020-01-01", "x", "true", "", "1.5"):
+        (tmp_path / "t.csv").write_text(f"age,code\n7,01\n8,{last}\n")
+        native = open_table(tmp_path / "t.csv", AGE, "row").native
+        assert native["code"].to_pylist() == ["01", last]
+
+
+@given(st.lists(st.binary(max_size=12).filter(lambda b: not set(b) & set(b'\r\n,"')), min_size=1, max_size=5))
+def test_no_csv_cell_raises(tmp_path_factory, cells):
+    file = tmp_path_factory.mktemp("csv") / "t.csv"
+    file.write_bytes(b"age,note\n" + b"".join(b"%b,%b\n" % (cell, cell) for cell in cells))
+    found = chunks(open_table(file, AGE, "row"), AGE)
+    assert len(found) == len(cells)
+    assert (np.isnan(found) | ((found >= 0) & (found <= 110))).all()
+
+
+@pytest.mark.parametrize("make", FRAMES)
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2**53 + 1, -(2**53) - 1, 0],
+        [2**63 - 1, -(2**63)],
+        [math.inf, -math.inf, math.nan],
+        [1.7e308, 5e-324, -0.0],
+        [True, False],
+        [None, 3],
+        [3.5, None],
+    ],
+)
+def test_no_number_in_a_frame_raises(make, values):
+    with np.errstate(all="raise"):
+        found = chunks(open_table(make({"age": values}), AGE, "row"), AGE)
+    assert (np.isnan(found) | ((found >= 0) & (found <= 110))).all()
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_decimals_are_numbers(make):
+    data = make({"age": [Decimal("100000000000000000000"), Decimal("-3.5"), None, Decimal("7.25")]})
+    found = chunks(open_table(data, AGE, "row"), AGE).ravel()
+    assert np.array_equal(found, [110.0, 0.0, math.nan, 7.25], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "UInt8", "Float32", "boolean", "int64[pyarrow]", "double[pyarrow]", "uint64"]
+)
+def test_pandas_types_with_and_without_missing_values(dtype):
+    values = [0, 1] if dtype == "uint64" else [0, 1, None]
+    found = chunks(open_table(pd.DataFrame({"age": pd.array(values, dtype=dtype)}), AGE, "row"), AGE).ravel()
+    assert np.array_equal(found, [0.0, 1.0, math.nan][: len(values)], equal_nan=True)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 2**63 - 1, -(2**63)])
+def test_large_integers_on_arrow(value):
+    data = pd.DataFrame({"age": pd.array([value, None], dtype="int64[pyarrow]")})
+    assert chunks(open_table(data, AGE, "row"), AGE)[0, 0] in (0.0, 110.0)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt64, pl.Int128, pl.Float32, pl.Decimal(20, 2), pl.Boolean])
+def test_polars_types(dtype):
+    data = pl.DataFrame({"age": pl.Series([0, 1, None]).cast(dtype)})
+    found = chunks(open_table(data, AGE, "row"), AGE).ravel()
+    assert np.array_equal(found, [0.0, 1.0, math.nan], equal_nan=True)
+
+
+# --- categories -------------------------------------------------------------------------------------------------
+
+SEX = sf.Box({"sex": sf.Categorical(["f", "m"])})
+GRADE = sf.Box({"grade": sf.Categorical([1, 2, 3])})
+
+
+def column(native, name):
+    """A column as a list, with None for what is missing, whatever the kind of table."""
+    values = native[name].to_pylist() if isinstance(native, pa.Table) else native[name].to_list()
+    return [None if value is None or value != value else value for value in values]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+@pytest.mark.parametrize("values", [["f", "x", None, "m"], ["f", "", "F", "m"]])
+def test_unknown_categories_become_missing(make, values):
+    native = open_table(make({"sex": values, "n": [1, 2, 3, 4]}), SEX, "row").native
+    assert column(native, "sex") == ["f", None, None, "m"]
+    assert column(native, "n") == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_categories_may_be_numbers(make):
+    assert column(open_table(make({"grade": [1, 7, 3]}), GRADE, "row").native, "grade") == [1, None, 3]
+    assert column(open_table(make({"grade": [1.0, 2.5, None]}), GRADE, "row").native, "grade") == [1, None, None]
+
+
+def test_categories_in_a_csv_file_whatever_the_cells_look_like(tmp_path):
+    box = sf.Box({"code": sf.Categorical(["1", "01"])})
+    for last, kept in (("1", "1"), ("01", "01"), ("x", None), ("", None), ("1.0", None)):
+        (tmp_path / "t.csv").write_text(f"code,n\n1,1\n{last},2\n")
+        assert column(open_table(tmp_path / "t.csv", box, "row").native, "code") == ["1", kept]
+
+
+def test_categorical_types_of_the_frames():
+    for data in (
+        pd.DataFrame({"sex": pd.Categorical(["f", "x", None])}),
+        pl.DataFrame({"sex": pl.Series(["f", "x", None], dtype=pl.Categorical)}),
+        pl.DataFrame({"sex": pl.Series(["f", "x", None], dtype=pl.Enum(["f", "x"]))}),
+        pa.table({"sex": pa.array(["f", "x", None]).dictionary_encode()}),
+        pd.DataFrame({"sex": pd.array(["f", "x", None], dtype="string")}),
+    ):
+        assert column(open_table(data, SEX, "row").native, "sex") == ["f", None, None]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_categories_of_the_other_type_are_refused(make):
+    with pytest.raises(SchemaError, match="'sex'"):
+        open_table(make({"sex": [1, 2]}), SEX, "row")
+    with pytest.raises(SchemaError, match="'grade'"):
+        open_table(make({"grade": ["1", "2"]}), GRADE, "row")
+
+
+# --- persons ----------------------------------------------------------------------------------------------------
+
+IDS = ["a", "b", "a", None, "a", "b", ""]
+AGES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_only_the_first_rows_of_each_person_are_kept(make):
+    table = open_table(make({"age": AGES, "id": IDS}), AGE, sf.Person("id", 2))
+    assert chunks(table, AGE).ravel().tolist() == [1.0, 2.0, 3.0, 6.0]
+    assert table.rows == 4
+
+
+def test_persons_in_a_csv_file(tmp_path):
+    lines = [f"{age},{'' if identifier is None else identifier}" for age, identifier in zip(AGES, IDS, strict=True)]
+    (tmp_path / "t.csv").write_text("age,id\n" + "\n".join(lines) + "\n")
+    table = open_table(tmp_path / "t.csv", AGE, sf.Person("id", 1))
+    assert chunks(table, AGE).ravel().tolist() == [1.0, 2.0]
+
+
+def test_persons_in_an_array():
+    array = np.array([[1.0, 7.0], [2.0, 7.0], [3.0, 8.0], [4.0, math.nan]])
+    table = open_table(array, BOX, sf.Person(1, 1))
+    assert table.native.tolist() == [[1.0, 7.0], [3.0, 8.0]]
+
+
+def test_persons_are_told_apart_before_cleaning():
+    """Clipping would make two identifiers one."""
+    box = sf.Box({"id": (0, 10)})
+    table = open_table(pl.DataFrame({"id": [50, 60, 50]}), box, sf.Person("id", 1))
+    assert table.rows == 2
+
+
+@pytest.mark.parametrize("unit", [sf.Person("id", 1), sf.Person(2, 1), sf.Person(-1, 1)])
+def test_the_identifier_must_be_a_column(unit):
+    with pytest.raises(SchemaError, match="persons"):
+        open_table(np.zeros((3, 2)), BOX, unit)
+    with pytest.raises(SchemaError, match="persons"):
+        open_table(pl.DataFrame({"age": [1.0], "bmi": [2.0]}), BOX, unit)
+
+
+def test_a_pair_has_no_persons():
+    with pytest.raises(SchemaError, match="persons"):
+        open_table((np.zeros(3), np.zeros(3)), AGE, sf.Person(0, 1))
+
+
+@pytest.mark.parametrize(
+    "identifiers",
+    [
+        pd.array([1, None, 1], dtype="Int64"),
+        pd.array(["a", None, "a"], dtype="string"),
+        np.array([pd.NA, 1, "x"], dtype=object),
+        np.array([float("nan"), [1], {"a": 1}], dtype=object),
+        np.array([Decimal("NaN"), Decimal("1"), Decimal("Infinity")], dtype=object),
+        np.array([pd.NaT, np.datetime64("NaT"), (1, 2)], dtype=object),
+        np.array([None, "", b""], dtype=object),
+        pd.Categorical(["a", None, "a"]),
+        pd.to_datetime(["2020-01-01", None, "2020-01-01"]),
+        pd.array([1.5, math.nan, math.inf]),
+    ],
+)
+def test_no_identifier_raises(identifiers):
+    table = open_table(pd.DataFrame({"age": [1.0, 2.0, 3.0], "id": identifiers}), AGE, sf.Person("id", 1))
+    assert 0 <= table.rows <= 3
+
+
+@pytest.mark.parametrize(
+    "identifiers",
+    [
+        [[1], [1], None],
+        [{"a": 1}, None, {"a": 1}],
+        [b"x", b"x", None],
+        [date(2020, 1, 1), None, None],
+        [0.5, math.nan, -0.0],
+    ],
+)
+def test_no_identifier_raises_in_polars_and_arrow(identifiers):
+    for make in (pl.DataFrame, pa.table):
+        table = open_table(make({"age": [1.0, 2.0, 3.0], "id": identifiers}), AGE, sf.Person("id", 1))
+        assert 0 <= table.rows <= 3

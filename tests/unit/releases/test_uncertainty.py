@@ -1,0 +1,190 @@
+"""How wrong the noise can have made a function: quantiles, closed forms, simulations. Nothing here is random.
+
+The simulations use a public fixed seed, so what these tests see they always see.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sfumato as sf
+from sfumato.bases.expansion import Expansion
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import Certificate
+from sfumato.releases import uncertainty
+from sfumato.releases.uncertainty import DRAWS, half_width, norm_quantile, simulate_noise, sup_noise
+
+LINE = sf.Box([(0, 1)])
+KINDS = ["laplace", "gaussian", "linf", "l2"]
+
+
+def law(kind, size, scale=2**20, exponent=-20):
+    """A law of deviation 1 in the coefficients' own units."""
+    norm = {"laplace": "l1", "linf": "linf"}.get(kind, "l2")
+    exact = Fraction(scale) ** (2 if kind == "gaussian" else 1)
+    return NoiseLaw(kind, size, exponent, exact, Certificate(norm, 1.0, "replace", "proved", "page"))
+
+
+def expansion(basis, box=LINE):
+    return Expansion(basis, box, np.zeros(basis.size(box)))
+
+
+# --- quantiles of norms -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1, 9, 441])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999999])
+def test_largest_of_independent_laplace_and_gaussian(size, confidence):
+    found, dual = norm_quantile(law("laplace", size), confidence)
+    assert dual == 1
+    assert (1 - math.exp(-found)) ** size == pytest.approx(confidence, rel=1e-9)
+    found, dual = norm_quantile(law("gaussian", size), confidence)
+    assert dual == 1
+    assert (2 * stats.norm.cdf(found) - 1) ** size == pytest.approx(confidence, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 9, 441])
+@pytest.mark.parametrize(("kind", "dual"), [("linf", 1), ("l2", 2)])
+def test_norm_of_a_k_norm_vector_is_gamma(kind, dual, size):
+    found, order = norm_quantile(law(kind, size), 0.95)
+    assert order == dual
+    assert stats.gamma.cdf(found, size) == pytest.approx(0.95, rel=1e-9)
+
+
+# --- simulated laws ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [1, 6])
+def test_simulated_norms_follow_their_law(kind, size):
+    """Fixed seed. The Kolmogorov distance of 20,000 draws exceeds 0.025 with probability below 1e-10."""
+    draws = simulate_noise(law(kind, size), 20_000, np.random.default_rng(1))
+    assert draws.shape == (20_000, size)
+    if kind == "linf":
+        statistic, cdf = np.abs(draws).max(axis=1), stats.gamma(size).cdf
+    elif kind == "l2":
+        statistic, cdf = np.linalg.norm(draws, axis=1), stats.gamma(size).cdf
+    else:
+        statistic, cdf = draws[:, 0], {"laplace": stats.laplace, "gaussian": stats.norm}[kind]().cdf
+    assert stats.kstest(statistic, cdf).statistic < 0.025
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_simulated_laws_are_symmetric(kind):
+    draws = simulate_noise(law(kind, 4), 20_000, np.random.default_rng(2))
+    assert abs((draws > 0).mean(axis=0) - 0.5).max() < 0.03
+
+
+# --- half-widths ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("basis", [sf.Bernstein(6), sf.Bernstein(6, 3), sf.Step(6)])
+def test_simulated_bands_are_no_wider_than_the_closed_form(kind, basis, monkeypatch):
+    noise, points = law(kind, 7), [0.1, 0.5, 0.9]
+    simulated = half_width(expansion(basis), noise, points, 0.9, "refuse")
+    monkeypatch.setattr(uncertainty, "_LARGEST_SIZE", 0)
+    closed = half_width(expansion(basis), noise, points, 0.9, "refuse")
+    assert (simulated <= closed * 1.1).all()
+    assert (simulated > 0).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_simulated_bands_cover_fresh_noise(kind):
+    """Other draws of the same law stay inside with the stated confidence, up to sampling error."""
+    function, points = expansion(sf.Bernstein(6, 2)), np.linspace(0, 1, 11)
+    noise = law(kind, 7)
+    width = half_width(function, noise, points, 0.9, "refuse")
+    draws = simulate_noise(noise, 20_000, np.random.default_rng(99))
+    covered = (np.abs(draws @ function.weights(points)[0].T) <= width).all(axis=1).mean()
+    assert 0.885 < covered < 0.94
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian", "linf", "l2"])
+def test_closed_form_bands_cover_fresh_noise(kind, monkeypatch):
+    monkeypatch.setattr(uncertainty, "_LARGEST_SIZE", 0)
+    function, points = expansion(sf.Bernstein(6, 2)), np.linspace(0, 1, 11)
+    noise = law(kind, 7)
+    width = half_width(function, noise, points, 0.9, "refuse")
+    draws = simulate_noise(noise, 20_000, np.random.default_rng(99))
+    assert (np.abs(draws @ function.weights(points)[0].T) <= width).all(axis=1).mean() > 0.89
+
+
+def test_a_single_coefficient_gives_the_quantile_of_its_law():
+    """At the edge of the box a Bernstein polynomial is its first coefficient."""
+    width = half_width(expansion(sf.Bernstein(3)), law("gaussian", 4), [0.0], 0.95, "refuse")[0]
+    assert 1.96 < width < 2.3  # never narrower than the true quantile
+
+
+def test_rounding_to_the_grid_is_included():
+    coarse = NoiseLaw("laplace", 4, 0, Fraction(1, 2**20), law("laplace", 4).certificate)
+    width = half_width(expansion(sf.Bernstein(3)), coarse, [0.0], 0.95, "refuse")[0]
+    assert width >= 0.5
+
+
+@pytest.mark.parametrize("confidence", [0.9999, 0.999999999])
+def test_extreme_confidence_uses_the_closed_form(confidence):
+    noise = law("laplace", 4)
+    width = half_width(expansion(sf.Bernstein(3)), noise, [0.0], confidence, "refuse")[0]
+    assert width == pytest.approx(norm_quantile(noise, confidence)[0], rel=1e-5)
+
+
+def test_bands_scale_with_the_noise():
+    points = [0.2, 0.7]
+    one = half_width(expansion(sf.Bernstein(3)), law("linf", 4), points, 0.95, "refuse")
+    ten = half_width(expansion(sf.Bernstein(3)), law("linf", 4, exponent=-17), points, 0.95, "refuse")
+    assert ten == pytest.approx(8 * one)
+
+
+def test_blocks_of_draws_cover_all_draws(monkeypatch):
+    function, noise = expansion(sf.Bernstein(3)), law("linf", 4)
+    whole = half_width(function, noise, [0.5], 0.9, "refuse")
+    assert DRAWS == 2000
+    assert whole.shape == (1,)
+
+
+# --- the largest error anywhere -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("basis", [sf.Bernstein(5), sf.Bernstein(5, 3), sf.Step(5)])
+def test_the_largest_error_anywhere_is_between_a_coefficient_and_the_closed_form(kind, basis):
+    noise = law(kind, 6)
+    mean, high = sup_noise(basis, LINE, noise, 0.95)
+    assert 0 < mean < high
+    quantile, _ = norm_quantile(noise, 0.95)
+    assert high <= basis.lebesgue_constant(5) * quantile * 1.15
+
+
+def test_the_largest_error_anywhere_covers_every_point():
+    basis, noise = sf.Bernstein(5, 2), law("gaussian", 6)
+    _, high = sup_noise(basis, LINE, noise, 0.9)
+    weights = expansion(basis).weights(np.linspace(0, 1, 400))[0]
+    draws = simulate_noise(noise, 20_000, np.random.default_rng(5))
+    assert (np.abs(draws @ weights.T).max(axis=1) <= high).mean() > 0.885
+
+
+def test_the_largest_error_in_two_dimensions():
+    box = sf.Box([(0, 1), (0, 1)])
+    noise = law("linf", 12)
+    mean, high = sup_noise(sf.Bernstein((2, 3), 2), box, noise, 0.95)
+    assert 0 < mean < high
+
+
+def test_lattices_too_large_to_simulate_use_the_closed_form(monkeypatch):
+    basis, noise = sf.Bernstein(5), law("linf", 6)
+    monkeypatch.setattr(uncertainty, "_LARGEST_SIZE", 3)
+    mean, high = sup_noise(basis, LINE, noise, 0.95)
+    assert high == pytest.approx(norm_quantile(noise, 0.95)[0])
+    assert mean < high
+
+
+def test_simulation_uses_no_global_state():
+    np.random.seed(1)
+    state = np.random.get_state()[1].tolist()
+    half_width(expansion(sf.Bernstein(3)), law("linf", 4), [0.5], 0.9, "refuse")
+    sup_noise(sf.Bernstein(3), LINE, law("linf", 4), 0.9)
+    assert np.random.get_state()[1].tolist() == state

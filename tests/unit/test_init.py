@@ -1,0 +1,104 @@
+"""The public names, and that importing the package is cheap."""
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+import sfumato as sf
+
+PUBLIC = [
+    "AboveThreshold",
+    "Account",
+    "Bernstein",
+    "BlackBox",
+    "Box",
+    "Categorical",
+    "Certificate",
+    "FunctionRelease",
+    "Guarantee",
+    "Hoelder",
+    "Integer",
+    "Ledger",
+    "Linear",
+    "Periodic",
+    "Person",
+    "Plan",
+    "Privacy",
+    "Smooth",
+    "Step",
+    "__version__",
+    "errors",
+    "load",
+    "noise",
+    "plan",
+    "release",
+    "select",
+]
+
+
+def python(code):
+    """What a fresh interpreter prints."""
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_the_public_names_are_these():
+    assert sorted(sf.__all__) == PUBLIC
+
+
+def test_dir_lists_the_public_names():
+    assert sorted(dir(sf)) == PUBLIC
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_there(name):
+    assert getattr(sf, name) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("__version__", "errors", "noise")])
+def test_every_public_name_is_documented(name):
+    assert getattr(sf, name).__doc__.strip()
+
+
+def test_modules_and_callables():
+    assert isinstance(sf.errors, types.ModuleType)
+    assert isinstance(sf.noise, types.ModuleType)
+    assert callable(sf.noise.laplace)
+    assert callable(sf.noise.gaussian)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        sf.magic  # noqa: B018
+
+
+def test_a_star_import_brings_the_public_names():
+    names = python("from sfumato import *; print(*dir())")
+    assert {name for name in names if not name.startswith("__")} == set(PUBLIC) - {"__version__"}
+
+
+def test_importing_brings_nothing_heavy():
+    heavy = {"numpy", "scipy", "pyarrow", "narwhals", "pandas", "polars", "safetensors"}
+    loaded = python("import sys, sfumato; print(*sys.modules)")
+    assert not heavy & set(loaded)
+
+
+def test_dir_brings_nothing_heavy():
+    assert "numpy" not in python("import sys, sfumato; dir(sfumato); sfumato.__version__; print(*sys.modules)")
+
+
+def test_a_name_brings_only_what_it_needs():
+    loaded = python("import sys, sfumato; sfumato.Privacy(epsilon=1.0); print(*sys.modules)")
+    assert not {"pyarrow", "safetensors", "scipy", "narwhals"} & set(loaded)
+
+
+def test_reading_a_release_needs_no_engines():
+    loaded = python("import sys, sfumato; sfumato.load; print(*sys.modules)")
+    assert not {"sfumato.engines", "sfumato.targets", "narwhals", "pyarrow"} & set(loaded)
+
+
+def test_the_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert version("sfumato") == sf.__version__
