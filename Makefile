@@ -4,7 +4,7 @@ VENV := .venv
 BENCH := .venv-bench
 BIN := $(VENV)/bin
 
-.PHONY: help test test-all check format bench clean
+.PHONY: help test test-all check format bench reproduce clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -40,6 +40,9 @@ $(BENCH)/ready: pyproject.toml
 
 bench: $(BENCH)/ready  ## measure against peers, in an environment of its own
 	$(BENCH)/bin/python -m benchmarks
+
+reproduce: $(VENV)/ready  ## reproduce a published figure: make reproduce WHAT=bernstein-fig1
+	$(BIN)/python -m benchmarks.reproduce $(WHAT)
 
 clean:  ## remove the environments and caches
 	rm -rf $(VENV) $(BENCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.bases.expansion import Expansion
 
 Floats = NDArray[np.float64]
 
@@ -107,6 +110,15 @@ class LatticeBasis(ABC):
             if matrix is not None:
                 tensor = np.moveaxis(np.tensordot(matrix, tensor, axes=(1, axis)), 0, axis)
         return np.ascontiguousarray(tensor)
+
+    def approximate(self, function: Callable[[Floats], ArrayLike], box: Box) -> Expansion:
+        """The noise-free expansion of a **public** function: nothing is private here.
+
+        ``function`` maps ``(m, l)`` points in user units to ``(m,)`` values.
+        """
+        from sfumato.bases.expansion import Expansion  # an expansion holds a basis, and a basis makes expansions
+
+        return Expansion(self, box, values_on(function, self.lattice(box)))
 
     def axis_weights(self, box: Box, axis: int, unit: Floats, derivative: int) -> Floats:
         """``(m, k + 1)``: how the function at each point depends on the lattice values along one axis."""

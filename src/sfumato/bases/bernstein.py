@@ -8,19 +8,17 @@ docs/proofs/bernstein.md has the statement and every constant.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from sfumato.bases.base import LatticeBasis, values_on
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.base import LatticeBasis
 from sfumato.checks import positive_integer
-from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -87,6 +85,7 @@ class Bernstein(LatticeBasis):
     order
         ``h``: how often the operator is iterated. Smooth functions gain from 2 to 5.
 
+    >>> from sfumato.core.box import Box
     >>> Bernstein(degree=4, order=2).approximate(lambda p: p[:, 0] ** 2, Box([(0, 1)]))([0.5]).round(6).tolist()
     [0.265625]
     """
@@ -117,13 +116,6 @@ class Bernstein(LatticeBasis):
     def to_json(self) -> dict[str, Any]:
         degree = self.degree if isinstance(self.degree, int) else list(self.degree)
         return {"name": "bernstein", "degree": degree, "order": self.order}
-
-    def approximate(self, function: Callable[[Floats], ArrayLike], box: Box) -> Expansion:
-        """The noise-free polynomial of a **public** function: nothing is private here.
-
-        ``function`` maps ``(m, l)`` points in user units to ``(m,)`` values.
-        """
-        return Expansion(self, box, values_on(function, self.lattice(box)))
 
     def norming_nodes(self, degree: int) -> tuple[Floats, float]:
         # Ehlich and Zeller: a polynomial of degree k is at most 1 / cos(k pi / (2 M)) times its largest value
@@ -164,6 +156,7 @@ class Step(LatticeBasis):
 
     It takes the same noise as ``Bernstein`` of the same degree and is there to be compared with.
 
+    >>> from sfumato.core.box import Box
     >>> Step(degree=2).lattice(Box([(0, 1)])).ravel().tolist()
     [0.0, 0.5, 1.0]
     """

@@ -1,0 +1,110 @@
+"""Reproduce published figures: ``make reproduce WHAT=bernstein-fig1``.
+
+Runs without the shared reference figures too; where they are, it prints them beside.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sfumato as sf
+
+SHARED = Path(__file__).parents[2] / "shared"
+BOX = sf.Box([(0, 1)])
+GRID = np.linspace(0, 1, 1000)
+DEGREE, RECORDS, REPEATS = 20, 5000, 200
+EPSILONS = (0.01, 0.1, 1.0, 10.0, math.inf)
+
+
+def mixture() -> np.ndarray:
+    """The paper's data: the shared draw, or a draw of the same mixture, rejected to [0, 1]."""
+    path = SHARED / "data" / "fig1_mixture.csv"
+    if path.exists():
+        return np.loadtxt(path, skiprows=1)
+    rng = np.random.default_rng(20170204)
+    first = rng.random(4 * RECORDS) < 0.4
+    means, variances = np.where(first, 0.5, 0.75), np.where(first, 0.02, 0.005)
+    draws = rng.normal(means, np.sqrt(variances))
+    return draws[(draws >= 0) & (draws <= 1)][:RECORDS]
+
+
+def reference() -> dict[tuple[float, int, float], float]:
+    """What the R package diffpriv achieved on the shared draw, by (bandwidth, order, epsilon)."""
+    path = SHARED / "reference" / "diffpriv_fig1.csv"
+    if not path.exists():
+        return {}
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    return {(float(r["b"]), int(r["h"]), float(r["eps"])): float(r["mean_maxerr"]) for r in rows}
+
+
+def density(records: np.ndarray, bandwidth: float, points: np.ndarray) -> np.ndarray:
+    """The kernel estimate with a Gaussian kernel."""
+    scaled = (points.reshape(-1, 1) - records[None, :]) / bandwidth
+    return np.exp(-(scaled**2) / 2).mean(axis=1) / (bandwidth * math.sqrt(2 * math.pi))
+
+
+def sup_error(lattice: np.ndarray, truth: np.ndarray, privacy: sf.Privacy | None, **release: Any) -> float:
+    """The mean, over 200 releases of these lattice values, of the largest error on the grid; None is without noise."""
+
+    def function(_: np.ndarray) -> np.ndarray:
+        return lattice
+
+    if privacy is None:
+        return float(np.abs(release["basis"].approximate(function, BOX)(GRID) - truth).max())
+    target = sf.BlackBox(lambda _: function, sensitivity=release.pop("sensitivity"))
+    releases = (sf.release(target, np.zeros(1), BOX, privacy, **release) for _ in range(REPEATS))
+    return float(np.mean([np.abs(release(GRID) - truth).max() for release in releases]))
+
+
+def bernstein_fig1() -> list[dict[str, Any]]:
+    """Figure 1: mean sup error of private kernel estimates, by order, epsilon and bandwidth, and the step baseline."""
+    records, known, rows = mixture(), reference(), []
+    for bandwidth in (0.05, 0.1):
+        nodes = np.arange(DEGREE + 1) / DEGREE
+        lattice, truth = density(records, bandwidth, nodes), density(records, bandwidth, GRID)
+        sensitivity = 1 / (len(records) * bandwidth * math.sqrt(2 * math.pi))
+        for epsilon in EPSILONS:
+            for order in (0, 1, 2, 3, 4, 5):
+                basis = sf.Bernstein(DEGREE, order) if order else sf.Step(DEGREE)
+                privacy = None if math.isinf(epsilon) else sf.Privacy(epsilon=epsilon)
+                errors = {
+                    noise: sup_error(lattice, truth, privacy, basis=basis, noise=noise, sensitivity=sensitivity)
+                    for noise in ("laplace", "auto")
+                }
+                row = {"b": bandwidth, "eps": epsilon, "order": order or "step", "paper": errors["laplace"]}
+                rows.append({**row, "sfumato": errors["auto"], "diffpriv": known.get((bandwidth, order, epsilon))})
+    return rows
+
+
+FIGURES = {"bernstein-fig1": bernstein_fig1}
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """One line a case: the paper's noise, ours, and the R package's where known."""
+    print(f"{'b':>5} {'eps':>6} {'order':>6} {'paper noise':>12} {'default noise':>14} {'diffpriv (R)':>13}")
+    for r in rows:
+        other = "" if r["diffpriv"] is None else f"{r['diffpriv']:.4g}"
+        print(f"{r['b']:>5} {r['eps']:>6} {r['order']:>6} {r['paper']:>12.4g} {r['sfumato']:>14.4g} {other:>13}")
+
+
+def main(arguments: list[str]) -> None:
+    if len(arguments) != 1 or arguments[0] not in FIGURES:
+        raise SystemExit(f"usage: make reproduce WHAT=...; there are: {', '.join(FIGURES)}")
+    rows = FIGURES[arguments[0]]()
+    show(rows)
+    path = Path(__file__).parent / "results" / f"{arguments[0]}.json"
+    plain = [{**r, "eps": "inf" if math.isinf(r["eps"]) else r["eps"]} for r in rows]
+    path.write_text(json.dumps({"figure": arguments[0], "rows": plain}, indent=1, allow_nan=False) + "\n")
+    print(f"-> {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
