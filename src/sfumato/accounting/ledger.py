@@ -31,13 +31,12 @@ from sfumato.accounting.balance import (
 )
 from sfumato.accounting.compose import ACCOUNTANTS, capacities
 from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release
-from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, reading, writing
+from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, reading, run, writing
 from sfumato.checks import one_of
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt
 
-_ACCOUNT = compiled(sa.select(accounts).where(accounts.c.name == sa.bindparam("name")))
 # The newest entry of a book knows the book's sums.
 _NEWEST = compiled(
     sa.select(entries.c.id, entries.c.sums_json)
@@ -198,7 +197,7 @@ class Account:
                 "status": "reserved",
                 "created": _now(),
             }
-            connection.exec_driver_sql(_INSERT, values)
+            run(connection, _INSERT, values)
         balance = after.balance()
         limit = limit_words(balance.limit)
         return Receipt(self.name, after.entries, balance.accountant, limit, balance.spent, balance.words())
@@ -210,20 +209,25 @@ class Account:
         yield receipt
         with writing(self.path) as connection:
             start = place(self._account(connection).id, _book(event.confidence < 1))
-            connection.exec_driver_sql(_PUBLISHED, {"entry": start + receipt.entry})
+            run(connection, _PUBLISHED, {"entry": start + receipt.entry})
 
     def _account(self, connection: sa.Connection) -> Any:
-        row = connection.exec_driver_sql(_ACCOUNT, {"name": self.name}).one_or_none()
-        if row is None:
-            raise LedgerError(f"{self.path} has no account {self.name!r}; create it with a limit first")
-        return row
+        """The account's own row, which never changes: read once for as long as the file is open."""
+        known = connection.info.setdefault("accounts", {})
+        if self.name not in known:
+            mine = sa.select(accounts).where(accounts.c.name == self.name)
+            row = connection.execute(mine).one_or_none()
+            if row is None:
+                raise LedgerError(f"{self.path} has no account {self.name!r}; create it with a limit first")
+            known[self.name] = row
+        return known[self.name]
 
     def _state(self, connection: sa.Connection, book: str) -> AccountState:
         row = self._account(connection)
         empty = AccountState(self.name, row.id, limit_from_json(row.limit_json), row.accountant, {}, 0).zero()
         start = place(row.id, book)
-        newest = connection.exec_driver_sql(_NEWEST, {"start": start, "stop": start + BOOK_SIZE}).first()
-        return empty if newest is None else empty.with_sums(sums_from_json(newest.sums_json), newest.id - start)
+        newest = run(connection, _NEWEST, {"start": start, "stop": start + BOOK_SIZE}).fetchone()
+        return empty if newest is None else empty.with_sums(sums_from_json(newest[1]), newest[0] - start)
 
 
 def _as_event(what: Any) -> Event:
