@@ -12,7 +12,7 @@ import numpy as np
 
 import sfumato
 
-NAMES = ("noise", "evaluation", "ledger")
+NAMES = ("noise", "evaluation", "ledger", "footprint")
 
 
 def main(wanted: list[str]) -> None:

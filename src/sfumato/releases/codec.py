@@ -100,11 +100,8 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
         raise ParameterError(f"the grid exponent must be a whole number within 1000 of 0, got {exponent!r}")
     stored = data["certificate"]
     certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
-    kind, size, scale = (
-        one_of("kind", data["kind"], NOISES),
-        positive_integer("size", data["size"]),
-        Fraction(data["scale"]),
-    )
+    kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
+    scale = Fraction(data["scale"])
     if not 0 < scale < 2**130:
         raise ParameterError("the noise scale is beyond what any release has")
     return NoiseLaw(kind, size, exponent, scale, certificate)

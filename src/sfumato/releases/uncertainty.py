@@ -14,8 +14,7 @@ from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaincinv, ndtri
-from scipy.stats import binom
+from scipy.special import bdtrik, gammaincinv, ndtri
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.expansion import Expansion
@@ -34,7 +33,7 @@ _LARGEST_GRID = 200_000  # points on which the largest noise over a box is searc
 def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidence: float, outside: str) -> Floats:
     """The half-width of a band that holds simultaneously at all points."""
     axes = expansion.weights(points, outside)
-    rank = int(binom.ppf(0.999, DRAWS, confidence)) + 1
+    rank = _rank(confidence)
     simulate = rank <= DRAWS and law.size <= _LARGEST_SIZE and len(axes[0]) * law.size <= _LARGEST_WORK
     if simulate and len(axes[0]):
         width = _simulated(reduce(_row_products, axes), law, rank)
@@ -42,6 +41,11 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
         width = _closed_form(axes, law, confidence)
     # Rounding the values, and the noise itself, to the grid costs up to half a step each.
     return width + law.step * _norms(axes, 1)
+
+
+def _rank(confidence: float) -> int:
+    """Which order statistic of the draws covers with this confidence in all but one in a thousand simulations."""
+    return math.ceil(bdtrik(0.999, DRAWS, confidence)) + 1  # the binomial quantile, and one more
 
 
 def _row_products(left: Floats, right: Floats) -> Floats:
@@ -116,7 +120,7 @@ def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -
     nodes = [basis.norming_nodes(degree) for degree in basis.degrees(box)]
     factor = math.prod(slack for _, slack in nodes)
     reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
-    rank = int(binom.ppf(0.999, DRAWS, confidence)) + 1
+    rank = _rank(confidence)
     if rank > DRAWS or law.size > _LARGEST_SIZE or math.prod(len(unit) for unit, _ in nodes) > _LARGEST_GRID:
         # Bounds instead of simulation; for the L2 law they are generous, its dual norm is smaller.
         return reach * norm_mean(law), reach * (norm_quantile(law, confidence)[0] + law.step)
