@@ -45,7 +45,7 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
 
 def _rank(confidence: float) -> int:
     """Which order statistic of the draws covers with this confidence in all but one in a thousand simulations."""
-    return math.ceil(bdtrik(0.999, DRAWS, confidence)) + 1  # the binomial quantile, and one more
+    return math.ceil(float(bdtrik(0.999, DRAWS, confidence))) + 1  # the binomial quantile, and one more
 
 
 def _row_products(left: Floats, right: Floats) -> Floats:
