@@ -4,7 +4,7 @@ VENV := .venv
 BENCH := .venv-bench
 BIN := $(VENV)/bin
 
-.PHONY: help test test-all check format bench reproduce clean
+.PHONY: help demo test test-all check format bench reproduce clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -15,6 +15,9 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,test,check]"
 	touch $@
+
+demo: $(VENV)/ready  ## publish two functions of a simulated clinic into demo/
+	$(BIN)/sfumato demo --folder demo
 
 test: $(VENV)/ready  ## the tests (minutes)
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -1,0 +1,104 @@
+"""The application: its commands, its global options, and the one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import sfumato as sf
+from sfumato.cli import box, demo, ledger, releases
+from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
+from sfumato.cli.options import Settings, examples, globals_first
+from sfumato.errors import SfumatoError
+
+
+class Commands(TyperGroup):
+    """The commands, with errors of one line; ``main`` is what the console script and tests call."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+        """Run one command and leave with its exit code."""
+        given = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        try:
+            result = super().main(globals_first(given), *rest, **extra)
+            code = result if isinstance(result, int) else 0
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except (SfumatoError, OSError) as error:
+            report_failure(words(error), "--json" in given)
+            code = exit_code(error)
+        except Exception as error:
+            code = _usage(error, "--json" in given)
+        if code == INTERRUPTED:  # which some versions of typer return and others raise
+            report_failure("interrupted", "--json" in given)
+        sys.exit(code)
+
+
+def _usage(error: Exception, as_json: bool) -> int:
+    """Report a wrong use of the command line; anything else is a defect and keeps its traceback."""
+    # Some versions of typer bring click along, others hide it: its errors are known by their method.
+    message = getattr(error, "format_message", None)
+    if message is None:
+        raise error
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
+        return 0
+    ctx = getattr(error, "ctx", None)
+    hint = "" if ctx is None else f" (see '{ctx.command_path} --help')"
+    report_failure(f"{message().rstrip('.')}{hint}", as_json)
+    return int(getattr(error, "exit_code", USAGE))
+
+
+# Tracebacks with local variables would print private data: typer's pretty ones stay off.
+app = typer.Typer(
+    cls=Commands,
+    name="sfumato",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sfumato {sf.__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=examples("sfumato demo", "sfumato inspect demo/age.sfumato", "sfumato ledger show demo/budget.db --json")
+)
+def options(
+    ctx: typer.Context,
+    ledger: Annotated[Path | None, typer.Option(metavar="PATH", help="The ledger that pays.")] = None,
+    account: Annotated[str | None, typer.Option(metavar="NAME", help="The account in it.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Publish functions of private data under differential privacy, and read what others published.
+
+    The options --ledger, --account and --json may stand anywhere on the line.
+    """
+    ctx.obj = Settings(ledger, account, json)
+
+
+app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)
+app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --json"))(releases.inspect)
+app.command(
+    epilog=examples(
+        "sfumato evaluate age.sfumato points.csv -o values.csv",
+        "printf 'age\\n30\\n60\\n' | sfumato evaluate age.sfumato -",
+    )
+)(releases.evaluate)
+app.command(epilog=examples("sfumato plot age.sfumato", "sfumato plot age.sfumato -o age.pdf"))(releases.plot)
+app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(releases.report)
+app.command(epilog=examples("sfumato box cohort.csv -o columns.toml", "sfumato box cohort.parquet -o -"))(box.box)
+app.add_typer(ledger.app, name="ledger")

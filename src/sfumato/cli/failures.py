@@ -1,0 +1,63 @@
+"""Errors as a command line gives them: one line on stderr and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import json
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from sfumato.cli.output import printable
+from sfumato.errors import (
+    BudgetExceededError,
+    FileFormatError,
+    LedgerError,
+    ParameterError,
+    SchemaError,
+    SfumatoError,
+)
+
+INTERRUPTED = 130
+USAGE = 2
+_OTHER = 1
+# The first that fits counts: an exceeded budget is a ledger error too.
+_CODES: tuple[tuple[type[SfumatoError], int], ...] = (
+    (BudgetExceededError, 5),
+    (LedgerError, 4),
+    (FileFormatError, 3),
+    (ParameterError, USAGE),
+    (SchemaError, USAGE),
+)
+
+
+def exit_code(error: Exception) -> int:
+    """The exit code of an error.
+
+    >>> exit_code(FileFormatError("not a release"))
+    3
+    """
+    return next((code for kind, code in _CODES if isinstance(error, kind)), _OTHER)
+
+
+def words(error: Exception) -> str:
+    """An error in one line; of the system's errors, the file and the reason."""
+    if isinstance(error, OSError) and error.strerror:
+        where = "" if error.filename is None else f"{error.filename}: "
+        return f"{where}{error.strerror}"
+    return str(error)
+
+
+def report_failure(message: str, as_json: bool) -> None:
+    """Print an error to stderr.
+
+    Parameters
+    ----------
+    as_json
+        As ``{"error": "..."}`` instead of ``error: ...``.
+    """
+    if as_json:
+        typer.echo(json.dumps({"error": message}), err=True)
+        return
+    line = Text.assemble(("error:", "bold red"), " ", printable(" ".join(message.split())))
+    Console(stderr=True, highlight=False).print(line, soft_wrap=True)

@@ -1,0 +1,160 @@
+"""Commands on the ledger: create an account, show what was spent, say what is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import sfumato as sf
+from sfumato.cli.options import examples, open_ledger, settings
+from sfumato.cli.output import show, table
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.accounting.balance import Balance
+    from sfumato.accounting.ledger import Entry
+
+app = typer.Typer(no_args_is_help=True, help="Keep account of what each data set has spent.")
+
+OneLedger = Annotated[
+    Path | None, typer.Argument(metavar="[LEDGER]", help="The file; --ledger if left out.", show_default=False)
+]
+
+
+@app.command(
+    epilog=examples(
+        "sfumato ledger create budget.db clinic-2026 --epsilon 3 --delta 1e-6",
+        "sfumato ledger create budget.db visits --rho 0.5 --person patient:5",
+    )
+)
+def create(
+    ctx: typer.Context,
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file, made if needed.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the account: one a data set.", show_default=False)],
+    epsilon: Annotated[float | None, typer.Option(metavar="E", help="May be spent in total.")] = None,
+    delta: Annotated[float, typer.Option(metavar="D", help="May be spent along with epsilon.")] = 0.0,
+    rho: Annotated[float | None, typer.Option(metavar="R", help="Instead of epsilon: for zCDP.")] = None,
+    neighbours: Annotated[
+        str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")
+    ] = "replace",
+    person: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, instead of rows."),
+    ] = None,
+    accountant: Annotated[
+        str, typer.Option(metavar="best|basic|zcdp|gaussian", help="How spending is added up.")
+    ] = "best",
+) -> None:
+    """Create an account with a limit that can never be raised."""
+    limit = sf.Privacy(epsilon, delta, rho, neighbours, "row" if person is None else _person(person))
+    book = sf.Ledger(ledger)
+    new = name not in {account.name for account in book.accounts()}
+    balance = book.account(name, limit=limit, accountant=accountant).remaining()
+    done = "created" if new else "was there already, with this limit"
+    words = f"account {name!r} in {ledger}: {done}"
+    show(ctx, {"ledger": str(ledger), "created": new, **_balance_data(balance)}, words, _balances([balance]))
+
+
+@app.command("show", epilog=examples("sfumato ledger show budget.db", "sfumato ledger show budget.db --account clinic"))
+def show_ledger(ctx: typer.Context, ledger: OneLedger = None) -> None:
+    """List the accounts of a ledger; with --account, the history of one."""
+    path = ledger or settings(ctx).ledger
+    book, name = open_ledger(path), settings(ctx).account
+    if name is None:
+        balances = _all_balances(book.accounts())
+        parts = _balances(balances) if balances else "no accounts yet; make one with 'sfumato ledger create'"
+        show(ctx, {"ledger": str(path), "accounts": [_balance_data(balance) for balance in balances]}, parts)
+        return
+    account = book.account(name)
+    entries, balances = account.history(), _all_balances([account])
+    data = {
+        "ledger": str(path),
+        "accounts": [_balance_data(balance) for balance in balances],
+        "history": [_entry_data(entry) for entry in entries],
+    }
+    show(ctx, data, _balances(balances), "", _history(entries) if entries else "nothing was spent yet")
+
+
+@app.command(epilog=examples("sfumato ledger remaining budget.db --account clinic"))
+def remaining(ctx: typer.Context, ledger: OneLedger = None) -> None:
+    """Say what an account, or every account, has left."""
+    path = ledger or settings(ctx).ledger
+    book, name = open_ledger(path), settings(ctx).account
+    balances = _all_balances(book.accounts() if name is None else [book.account(name)])
+    lines = [str(balance) for balance in balances] or ["no accounts yet"]
+    show(ctx, {"ledger": str(path), "accounts": [_balance_data(balance) for balance in balances]}, *lines)
+
+
+def _person(text: str) -> sf.Person:
+    column, colon, rows = text.rpartition(":")
+    if not colon or not column or not rows.isdecimal():
+        raise ParameterError(f"--person must be COLUMN:MAXROWS, such as patient:5, got {text!r}")
+    return sf.Person(column, max_rows=int(rows))
+
+
+def _all_balances(accounts: list[sf.Account]) -> list[Balance]:
+    """What each account has left; its book of random differential privacy only where something is in it."""
+    found = []
+    for account in accounts:
+        found.append(account.remaining())
+        random = account.remaining(random=True)
+        if random.entries:
+            found.append(replace(random, account=f"{account.name} (random)"))
+    return found
+
+
+def _balances(balances: list[Balance]) -> Any:
+    from sfumato.accounting.balance import limit_words
+
+    rows = [(b.account, b.words(), b.spent, limit_words(b.limit), b.accountant, b.entries) for b in balances]
+    return table(("account", "left", "spent", "limit", "accountant", "entries"), rows, ("entries",))
+
+
+def _history(entries: list[Entry]) -> Any:
+    from sfumato.accounting.balance import event_words
+
+    head = ["entry", "when (UTC)", "status", "mechanism", "promised", "what"]
+    rows: list[list[object]] = []
+    for entry in entries:
+        event = entry.event
+        promised = event_words(event) + (" (random)" if entry.random else "")
+        when = entry.created.replace("T", " ").removesuffix("+00:00")
+        rows.append([entry.number, when, entry.status, event.mechanism, promised, event.what])
+    return table(head, rows, ("entry",))
+
+
+def _balance_data(balance: Balance) -> dict[str, Any]:
+    from sfumato.releases.codec import encode_unit
+
+    limit = balance.limit
+    return {
+        "account": balance.account,
+        "left": {"words": balance.words(), "epsilon": balance.epsilon, "delta": balance.delta, "rho": balance.rho},
+        "spent": balance.spent,
+        "limit": {**vars(limit), "unit": encode_unit(limit.unit)},
+        "accountant": balance.accountant,
+        "entries": balance.entries,
+    }
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    from sfumato.releases.codec import encode_unit
+
+    event = entry.event
+    return {
+        "entry": entry.number,
+        "created": entry.created,
+        "status": entry.status,
+        "random": entry.random,
+        "mechanism": event.mechanism,
+        "epsilon": event.epsilon,
+        "delta": event.delta,
+        "rho": event.rho,
+        "mu": event.mu,
+        "neighbours": event.neighbours,
+        "unit": encode_unit(event.unit),
+        "what": event.what,
+    }

@@ -1,0 +1,100 @@
+"""Options that commands share: the ledger and the account that pay, the box, and how to print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import sfumato as sf
+from sfumato.errors import LedgerError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The global options."""
+
+    ledger: Path | None = None
+    account: str | None = None
+    json: bool = False
+
+
+def settings(ctx: typer.Context) -> Settings:
+    """The global options that were given."""
+    return ctx.obj if isinstance(ctx.obj, Settings) else Settings()
+
+
+# For commands that read private data: their bounds come from a file, never from the data. A command takes
+# ``box: BoxFile`` and calls ``sfumato.boxfile.read_box(box)``.
+box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
+BoxFile = Annotated[Path, box_option]
+
+Confidence = Annotated[float, typer.Option(help="Of the band, which holds at all points at once.")]
+
+
+def open_ledger(path: Path | None) -> sf.Ledger:
+    """Open a ledger that exists: reading must not leave an empty one behind.
+
+    Parameters
+    ----------
+    path
+        The file; None if the caller gave none.
+    """
+    if path is None:
+        raise ParameterError("which ledger? give its file, or --ledger PATH")
+    if not path.exists():
+        raise LedgerError(f"{path}: there is no such ledger; make one with 'sfumato ledger create'")
+    return sf.Ledger(path)
+
+
+def paying_account(ctx: typer.Context) -> sf.Account | None:
+    """The account of ``--ledger`` and ``--account`` that pays for a release; None if neither was given."""
+    given = settings(ctx)
+    if given.ledger is None and given.account is None:
+        return None
+    if given.account is None:
+        there = ", ".join(repr(account.name) for account in open_ledger(given.ledger).accounts())
+        raise ParameterError(f"which account pays? give --account NAME; {given.ledger} has {there or 'none yet'}")
+    return open_ledger(given.ledger).account(given.account)
+
+
+def examples(*lines: str) -> str:
+    """The examples at the end of a help text, one a line."""
+    # From version 0.28 on typer keeps single line breaks; before, it made one of two.
+    major, minor, *_ = typer.__version__.split(".")
+    gap = "\n" if (int(major), int(minor)) >= (0, 28) else "\n\n"
+    return gap.join(["Examples:", *(f"  {line}" for line in lines)])
+
+
+_WITH_VALUE = ("--ledger", "--account")
+_FLAGS = ("--json",)
+
+
+def globals_first(args: Sequence[str]) -> list[str]:
+    """Move the global options to the front, so that they may stand anywhere on the line.
+
+    >>> globals_first(["ledger", "show", "--account", "clinic"])
+    ['--account', 'clinic', 'ledger', 'show']
+    """
+    moved: list[str] = []
+    kept: list[str] = []
+    rest = list(args)
+    while rest:
+        arg = rest.pop(0)
+        if arg == "--":
+            kept += [arg, *rest]
+            break
+        if arg in _WITH_VALUE:
+            if not rest:
+                raise ParameterError(f"{arg} needs a value")
+            moved += [arg, rest.pop(0)]
+        elif arg in _FLAGS or arg.startswith(tuple(f"{name}=" for name in _WITH_VALUE)):
+            moved.append(arg)
+        else:
+            kept.append(arg)
+    return moved + kept

@@ -1,0 +1,84 @@
+"""What the commands print: plain tables for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sfumato.cli.options import settings
+
+
+def printable(text: object) -> str:
+    r"""Text as one line without control characters: names in a file must not be able to steer a terminal.
+
+    >>> printable("age\x1b[2J\nreceipt")
+    'age\ufffd[2J receipt'
+    """
+    kept = (c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+    return "".join(kept)
+
+
+def screen() -> Console:
+    """Where results go; numbers keep one colour and brackets stay brackets."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def show(ctx: typer.Context, data: Any, *parts: RenderableType) -> None:
+    """Print ``data`` as JSON if ``--json`` was given, otherwise ``parts``, one below the other."""
+    if settings(ctx).json:
+        typer.echo(json.dumps(_plain(data), indent=2, allow_nan=False))
+        return
+    console = screen()
+    for part in parts:
+        shown = Text(printable(part)) if isinstance(part, str) else part
+        # In a pipe a sentence stays one line, for the next program to find.
+        console.print(shown, soft_wrap=isinstance(shown, Text) and not console.is_terminal)
+
+
+def _plain(data: Any) -> Any:
+    """JSON has no infinities: they become null."""
+    if isinstance(data, dict):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def facts(rows: Iterable[tuple[str, Sequence[str]]]) -> RenderableType:
+    """Names on the left, what they are on the right: one text a line."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, lines in rows:
+        grid.add_row(name, Text("\n".join(printable(line) for line in lines)))
+    return Padding(grid, (0, 0, 0, 2), expand=False)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequence[str] = ()) -> RenderableType:
+    """A table without rules; the columns in ``numbers`` are aligned to the right."""
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in head:
+        made.add_column(name, overflow="fold", justify="right" if name in numbers else "left")
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return Padding(made, (0, 0, 0, 2), expand=False)
+
+
+@contextmanager
+def working(ctx: typer.Context, what: str) -> Iterator[None]:
+    """Say on a terminal that something takes a while; on anything else say nothing."""
+    console = Console(stderr=True, highlight=False)
+    if settings(ctx).json or not console.is_terminal:
+        yield
+        return
+    with console.status(Text(what)):
+        yield

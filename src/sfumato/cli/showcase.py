@@ -1,0 +1,183 @@
+"""What ``sfumato demo`` does: from a simulated clinic to two published functions, paid for by an account."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+import sfumato as sf
+from sfumato import demo as clinic
+from sfumato.boxfile import read_box
+from sfumato.cli.options import paying_account, settings
+from sfumato.cli.output import facts, printable, show, table
+from sfumato.cli.pictures import draw
+from sfumato.errors import BudgetExceededError
+from sfumato.extras import need
+
+ACCOUNT = "clinic-demo"
+_EPSILON = 3.0
+LIMIT = sf.Privacy(epsilon=_EPSILON, delta=1e-6)
+_STEPS = 1 + 3 * len(clinic.STUDIES)
+
+
+@dataclass(frozen=True)
+class Made:
+    """One published study and the files about it."""
+
+    study: clinic.Study
+    release: Path
+    picture: Path
+    report: Path
+
+
+def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
+    """Simulate, publish, draw and describe, then say what to open.
+
+    Parameters
+    ----------
+    folder
+        Where to write; made if needed.
+    epsilon
+        Granted to each release.
+    """
+    privacy = sf.Privacy(epsilon=epsilon)  # refuses a bad epsilon before anything is written
+    for module in ("matplotlib", "jinja2"):  # before anything is spent
+        need(module, "plot")
+    folder.mkdir(parents=True, exist_ok=True)
+    with _progress(settings(ctx).json) as step:
+        step("simulating the clinic")
+        for name, text in _inputs().items():
+            (folder / name).write_text(text, "utf-8")
+        account, note = _account(ctx, folder, privacy)
+        made = [_publish(study, folder, privacy, account, step) for study in clinic.STUDIES]
+    _summary(ctx, folder, made, account, note)
+
+
+def _inputs() -> dict[str, str]:
+    return {"cohort.csv": clinic.cohort_csv(), "columns.toml": clinic.BOX, "points.csv": clinic.POINTS}
+
+
+def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.Account, str | None]:
+    """The account that pays, with room for all studies, and what had to be done for that."""
+    given = settings(ctx)
+    if given.account is not None:
+        account = paying_account(ctx)
+        assert account is not None
+    else:
+        account = sf.Ledger(given.ledger or folder / "budget.db").account(ACCOUNT, limit=LIMIT)
+    needed = len(clinic.STUDIES) * (privacy.epsilon or 0.0)
+    if account.would_cost(sf.Privacy(epsilon=needed)).fits:
+        return account, None
+    left = account.remaining()
+    if given.ledger is None and needed <= _EPSILON:
+        _forget(account)
+        return account, (
+            f"The account {ACCOUNT!r} had {left.words()} left, too little for this run. Its people are simulated, so "
+            "the demo has emptied its ledger and started again; a limit on real data is final."
+        )
+    raise BudgetExceededError(
+        f"account {account.name!r} has {left.words()} left, the demo publishes {len(clinic.STUDIES)} functions at "
+        f"epsilon {privacy.epsilon:g} each; choose a smaller --epsilon; nothing was released"
+    )
+
+
+def _forget(account: sf.Account) -> None:
+    """Remove the entries of the demo's own account: right for people who do not exist, and for nobody else."""
+    import sqlalchemy as sa
+
+    from sfumato.accounting.store import BOOK_SIZE, accounts, entries, place, writing
+
+    # Not by removing the file: a connection that is open would go on writing to the removed one.
+    with writing(account.path) as connection:
+        number = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == account.name)).scalar_one()
+        mine = entries.c.id.between(place(number, "dp"), place(number, "random") + BOOK_SIZE - 1)
+        connection.execute(sa.delete(entries).where(mine))
+
+
+def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf.Account, step: Any) -> Made:
+    """Publish one study, then draw and describe the release."""
+    step(f"publishing {study.name}")
+    whole = read_box(folder / "columns.toml")
+    columns = dict(zip(whole.names, whole.columns, strict=True))
+    release = sf.release(
+        sf.BlackBox(
+            study.fit(clinic.PATIENTS),
+            # The number of patients is public under "replace"; why this bound holds is said in sfumato/demo.py.
+            sensitivity=study.sensitivity(clinic.PATIENTS),
+            range=(0.0, study.peak),
+        ),
+        folder / "cohort.csv",
+        sf.Box({name: columns[name] for name in study.bandwidths}),
+        privacy,
+        basis=sf.Bernstein(study.degree, study.order),
+        ledger=account,
+    )
+    made = Made(study, *(folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")))
+    release.save(made.release)
+    step(f"drawing {study.name}")
+    draw(release, made.picture)
+    step(f"describing {study.name}")
+    release.report(made.report)
+    return made
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """A bar on stderr that goes away when the work is done; nothing where there is no terminal."""
+    console = Console(stderr=True, highlight=False)
+    if quiet or not console.is_terminal:  # a bar that is merely disabled still prints an empty line in old versions
+        yield lambda _: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=_STEPS)
+        started = False
+
+        def step(words: str) -> None:
+            nonlocal started
+            progress.update(task, description=words, advance=1 if started else 0)
+            started = True
+
+        yield step
+
+
+def _summary(ctx: typer.Context, folder: Path, made: list[Made], account: sf.Account, note: str | None) -> None:
+    balance, ledger = account.remaining(), _short(account.path)
+    files = [(str(m.report), f"open this: {m.study.words}") for m in made]
+    files += [(str(m.picture), "the same as a picture") for m in made]
+    files += [(str(m.release), "the release itself, for anybody") for m in made]
+    files += [(str(folder / "cohort.csv"), f"{clinic.PATIENTS:,} simulated patients: what would be private")]
+    files += [(str(folder / "columns.toml"), "their public box"), (ledger, "the ledger: what was spent")]
+    data = {
+        "folder": str(folder),
+        "files": [{"path": path, "what": what} for path, what in files],
+        "account": balance.account,
+        "ledger": ledger,
+        "left": balance.words(),
+        "note": note,
+    }
+    next_steps = [
+        ("inspect", str(made[0].release)),
+        ("evaluate", str(made[0].release), str(folder / "points.csv")),
+        ("ledger", "show", ledger, "--account", balance.account),
+    ]
+    parts: list[Any] = [Text(printable(note), style="yellow"), ""] if note else []
+    parts += [Text(f"Published {len(made)} functions of simulated patients.", style="bold"), ""]
+    parts += [table(("file", "what it is"), files), ""]
+    parts += [facts([("account", [str(balance)]), ("next", [shlex.join(("sfumato", *step)) for step in next_steps])])]
+    show(ctx, data, *parts)
+
+
+def _short(path: str) -> str:
+    """A path relative to here where that is shorter."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path

@@ -1,0 +1,124 @@
+"""Releases in words and in plain data."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Any
+
+from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.neighbours import Person
+from sfumato.core.privacy import Guarantee
+from sfumato.releases.base import Receipt, Release
+from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
+from sfumato.releases.function import FunctionRelease
+
+_NOISES = {
+    "laplace": "Laplace noise",
+    "gaussian": "Gaussian noise",
+    "linf": "K-norm noise of the L-infinity ball",
+    "l2": "K-norm noise of the L2 ball",
+}
+_MOVES = {
+    "linf": "each coefficient by at most {bound}",
+    "l1": "the coefficients by at most {bound} in L1 norm",
+    "l2": "the coefficients by at most {bound} in L2 norm",
+}
+_DELTA = 1e-6  # at which a concentrated promise is quoted
+
+
+def guarantee_words(guarantee: Guarantee) -> str:
+    """What a guarantee means for one of those in the data.
+
+    >>> guarantee_words(Guarantee(1.0, 0.0, None, None, "replace", "row"))
+    'Replacing any one row of the data makes no outcome more than 2.719 times as likely.'
+    """
+    unit = guarantee.unit
+    rows = (
+        f"any one person (column {unit.column!r}, up to {unit.max_rows} rows)"
+        if isinstance(unit, Person)
+        else "any one row"
+    )
+    verb = "Replacing" if guarantee.neighbours == "replace" else "Adding or removing"
+    epsilon, delta, quoted = guarantee.epsilon, guarantee.delta, ""
+    if epsilon is None:
+        epsilon, delta = guarantee.epsilon_at(_DELTA), _DELTA
+        quoted = f" This is its promise at delta {delta:g}; it makes one for every delta."
+    factor = f"{_above(math.exp(epsilon))} times" if epsilon < 700 else f"e^{epsilon:g} times"
+    slack = f", up to a probability of {delta:g}" if delta else ""
+    text = f"{verb} {rows} of the data makes no outcome more than {factor} as likely{slack}.{quoted}"
+    if guarantee.confidence < 1:
+        text += f" For random data this holds with confidence {guarantee.confidence!r} only."
+    return text
+
+
+def _above(value: float) -> str:
+    """A number rounded up to four digits: what is quoted must not promise more than what holds."""
+    return f"{float(Context(prec=4, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.10g}"
+
+
+def box_lines(box: Box) -> list[str]:
+    """The columns of a box, one a line."""
+    lines = []
+    for name, column in zip(box.names, box.columns, strict=True):
+        if isinstance(column, Categorical):
+            lines.append(f"{name}: one of {', '.join(map(str, column.categories))}")
+        else:
+            kind = "" if column.kind == "interval" else f", {column.kind}"
+            lines.append(f"{name}: {column.low:.10g} to {column.high:.10g}{kind}")
+    return lines if box.max_norm is None else [*lines, f"Euclidean norm at most {box.max_norm:.10g}"]
+
+
+def noise_lines(law: NoiseLaw) -> list[str]:
+    """The noise, and the certificate that it was calibrated for."""
+    certificate = law.certificate
+    bound = certificate.bound * 2.0 ** (certificate.exponent or 0)
+    scale = "standard deviation" if law.kind == "gaussian" else "scale"
+    return [
+        f"{_NOISES[law.kind]}, {scale} {law.deviation:.6g}, in steps of 2^{law.exponent}",
+        f"one unit moves {_MOVES[certificate.norm].format(bound=f'{bound:.6g}')} ({certificate.known})",
+    ]
+
+
+def receipt_lines(receipt: Receipt | None) -> list[str]:
+    """The ledger's receipt."""
+    if receipt is None:
+        return ["none: not charged to an account"]
+    return [
+        f"account {receipt.account!r}, entry {receipt.entry}, {receipt.accountant} accounting",
+        f"spent by then: {receipt.spent}",
+        f"left then: {receipt.left} of {receipt.limit}",
+    ]
+
+
+def title(release: Release) -> str:
+    """What a release is, in a few words."""
+    *others, last = release.box.names
+    names = f"{', '.join(others)} and {last}" if others else last
+    if not isinstance(release, FunctionRelease) or not any(release.expansion.derivatives):
+        return f"a {release.kind} of {names}"
+    times = zip(release.box.names, release.expansion.derivatives, strict=True)
+    along = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in times if count)
+    return f"a derivative, along {along}, of a {release.kind} of {names}"
+
+
+def target_lines(release: Release) -> list[str]:
+    """What was published, with its public parameters."""
+    return [value if name == "target" else f"{name}: {value}" for name, value in release.target]
+
+
+def release_data(release: Release) -> dict[str, Any]:
+    """Everything public about a release but its coefficients, as plain data."""
+    data: dict[str, Any] = {
+        "kind": release.kind,
+        "what": title(release),
+        "guarantee": {**encode_guarantee(release.guarantee), "words": guarantee_words(release.guarantee)},
+        "box": encode_box(release.box),
+        "noise": {**encode_law(release.law), "deviation": release.law.deviation},
+        "target": dict(release.target),
+        "receipt": None if release.receipt is None else vars(release.receipt),
+    }
+    if isinstance(release, FunctionRelease):
+        data |= {"basis": release.basis.to_json(), "derivatives": list(release.expansion.derivatives)}
+    return data
