@@ -53,6 +53,7 @@ def select(
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
     bound = positive_number("sensitivity", sensitivity)
+    candidates = list(candidates)
     array = np.asarray(scores)
     if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
         raise ParameterTypeError(f"scores must be real numbers of at most 64 bits, got dtype {array.dtype}")
@@ -104,5 +105,6 @@ class AboveThreshold(selection.AboveThreshold):
     def __init__(self, threshold: float, sensitivity: float, privacy: Privacy, ledger: Payer | None = None) -> None:
         if not isinstance(privacy, Privacy):
             raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+        selection.check_threshold(threshold, sensitivity, privacy)  # before anything is paid
         with charged(ledger, event_of_selection("above-threshold", privacy, "above threshold")):
             super().__init__(threshold, sensitivity, privacy)

@@ -20,7 +20,7 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterTypeError
+from sfumato.errors import ParameterTypeError, PrivateDataError
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Target
@@ -166,6 +166,8 @@ def release(
     chosen, certificate = _certify(target, box, privacy, n, basis)
     law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
     private = target.coefficients(table, chosen, box, certificate, engine or MemoryEngine())
+    if private.certificate != certificate or private.size != law.size:
+        raise PrivateDataError("the target computed a vector that is not the one it certified")
     with charged(ledger, event_of_release(law, guarantee, target.describe()[0][1])) as receipt:
         noisy, law, guarantee = publish(private, privacy, noise)
     return FunctionRelease(

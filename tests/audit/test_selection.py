@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from itertools import product
 
 import numpy as np
@@ -110,3 +112,36 @@ def test_above_threshold_stays_within_epsilon_and_halved_noise_is_caught():
 def test_ties_are_broken_evenly():
     picks = [selection.permute_and_flip(np.zeros(4), 1.0, 1.0) for _ in range(20_000)]
     assert fits_cells(np.bincount(picks, minlength=4), np.full(4, 0.25))
+
+
+def test_one_yes_is_all_there_is_whatever_the_threads_do():
+    """Eight threads ask one threshold at once; a second yes would be unpaid."""
+    for _ in range(50):
+        gate = sf.AboveThreshold(0.0, sensitivity=1e-9, privacy=sf.Privacy(epsilon=1.0))
+        answers = []
+
+        def ask(gate=gate, answers=answers):
+            try:
+                answers.append(gate.above(1.0))
+            except sf.errors.ParameterError:
+                answers.append(False)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(answers) == 1
+
+
+def test_a_forked_threshold_answers_nothing():
+    gate = sf.AboveThreshold(0.0, sensitivity=1e-9, privacy=sf.Privacy(epsilon=1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            gate.above(1.0)
+        except sf.errors.ParameterError:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert gate.above(1.0)

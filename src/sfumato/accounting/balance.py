@@ -75,10 +75,18 @@ class AccountState:
         counted = under_relation(event, self.limit)
         sums: Sums = {}
         for name, total in self.sums.items():
-            cost = ACCOUNTANTS[name].cost(counted)
-            known = total is not None and cost is not None
-            sums[name] = tuple(a + b for a, b in zip(total or (), cost or (), strict=True)) if known else None
+            try:
+                sums[name] = _added(total, ACCOUNTANTS[name].cost(counted))
+            except OverflowError:  # beyond all counting
+                sums[name] = None
         return self.with_sums(sums, self.entries + 1)
+
+    def joined(self, other: AccountState) -> AccountState:
+        """The entries of two books of the account together."""
+        if not other.entries:
+            return self
+        sums = {name: _added(total, other.sums[name]) for name, total in self.sums.items()}
+        return self.with_sums(sums, self.entries + other.entries)
 
     def fits(self) -> bool:
         """Whether any accountant has room for all of it; sums never shrink, so this held at every earlier entry too."""
@@ -114,6 +122,12 @@ class AccountState:
 
     def _capacities(self) -> dict[str, Amount]:
         return _cached_capacities(self.limit, self.accountant)
+
+
+def _added(first: Amount | None, second: Amount | None) -> Amount | None:
+    if first is None or second is None:
+        return None
+    return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
 @lru_cache(maxsize=256)
@@ -169,6 +183,25 @@ def limit_words(limit: Privacy) -> str:
 def event_words(event: Event) -> str:
     """What an event promises, as a person would say it."""
     return _amount_words(event.epsilon, event.delta, event.rho)
+
+
+def refusal(state: AccountState, event: Event) -> str:
+    """Why an event does not fit: what was asked, spent and is left, with all digits."""
+    left = state.balance()
+    asked = _exact_words(event.epsilon, event.delta, event.rho)
+    room = f"rho {left.rho!r}" if state.limit.rho is not None else _exact_words(left.epsilon, left.delta, None)
+    shared = state.accountant == "best" and state.limit.delta and event.delta
+    hint = "; accountant='best' shares delta among three accountants, 'basic' uses all of it" if shared else ""
+    return (
+        f"account {state.name!r}: asked for {asked}, spent so far {left.spent}, left {room} of "
+        f"{limit_words(state.limit)}; nothing was released{hint}"
+    )
+
+
+def _exact_words(epsilon: float | None, delta: float | None, rho: float | None) -> str:
+    if rho is not None:
+        return f"rho {rho!r}"
+    return f"epsilon {epsilon!r}" + (f", delta {delta!r}" if delta else "")
 
 
 def _amount_words(epsilon: float | None, delta: float | None, rho: float | None) -> str:

@@ -132,6 +132,8 @@ class Gaussian(Accountant):
             return (_up(event.mu**2),)
         if event.epsilon is None or event.delta or event.epsilon > _LARGEST_PURE:
             return None
+        if event.epsilon < 1e-3:  # the formula below would cancel; this is never smaller (accounting.md, Theorem 4)
+            return (_up(math.pi / 2 * event.epsilon**2),)
         return (_up((2 * NormalDist().inv_cdf(1 / (1 + math.exp(event.epsilon)))) ** 2),)
 
     def capacity(self, limit: Privacy) -> Amount | None:
@@ -142,7 +144,7 @@ class Gaussian(Accountant):
         return (grains(mu**2 * (1 - 1e-15)),)
 
     def pure_epsilon(self, left: Amount) -> float:
-        tail = NormalDist().cdf(-math.sqrt(below(left[0])) / 2)
+        tail = math.erfc(math.sqrt(below(left[0]) / 8)) / 2
         largest_counted = math.exp(-_LARGEST_PURE)
         return max(0.0, math.log((1 - tail) / max(tail, largest_counted)) * (1 - 1e-8) - 1e-12)
 
@@ -164,6 +166,8 @@ def capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
         return {accountant: capacity}
     usable = [a for a in ACCOUNTANTS.values() if a.capacity(limit) is not None]
     shared = limit
+    if limit.delta < 1e-290 and limit.delta:  # too small to be shared
+        usable = [ACCOUNTANTS["basic"]]
     if limit.delta and len(usable) > 1:
         share = math.nextafter(limit.delta / len(usable), 0.0)
         shared = Privacy(limit.epsilon, share, None, limit.neighbours, limit.unit)

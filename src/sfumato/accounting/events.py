@@ -39,6 +39,14 @@ class Event:
     what: str = ""
     details: str = "{}"
 
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "delta", "rho", "mu"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise LedgerError(f"an event with {name}={value!r} cannot be counted")
+        if not 0 < self.confidence <= 1:
+            raise LedgerError(f"an event with confidence={self.confidence!r} cannot be counted")
+
     def to_json(self) -> str:
         """Text that ``event_from_json`` reads back."""
         return json.dumps({"schema": _SCHEMA, **vars(self), "unit": encode_unit(self.unit)}, allow_nan=False)

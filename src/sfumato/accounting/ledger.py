@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from heapq import merge
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,10 +23,10 @@ from sfumato.accounting.balance import (
     AccountState,
     Balance,
     Quote,
-    event_words,
     limit_from_json,
     limit_to_json,
     limit_words,
+    refusal,
     sums_from_json,
     sums_to_json,
 )
@@ -70,8 +71,8 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        name = os.fspath(path)
-        if not name or name == ":memory:":
+        name = os.fsdecode(path)
+        if not name or name == ":memory:" or "\0" in name:
             raise ParameterError(f"path must be a file, because a ledger must last, got path={path!r}")
         self.path = os.path.abspath(name)
         with reading(self.path):
@@ -85,11 +86,12 @@ class Ledger:
         limit
             What may be spent in total; it also fixes the neighbouring relation and the unit.
         accountant
-            ``"basic"``, ``"zcdp"``, ``"gaussian"``, or ``"best"``, which splits delta among those that apply and
-            admits what any of them admits. Fixed at creation.
+            ``"basic"``, ``"zcdp"``, ``"gaussian"``, or ``"best"``, which splits delta evenly among those that apply
+            and admits what any of them admits. Fixed at creation. One release of exactly the limit's epsilon and
+            delta fits ``"basic"`` only.
         """
-        if not isinstance(name, str) or not name:
-            raise ParameterTypeError(f"name must be text, got name={name!r}")
+        if not isinstance(name, str) or not name or not name.isprintable():
+            raise ParameterTypeError(f"name must be printable text, got name={name!r}")
         one_of("accountant", accountant, ("best", *ACCOUNTANTS))
         account = Account(self.path, name)
         if limit is None:
@@ -127,7 +129,7 @@ class Ledger:
 class Account:
     """A handle on one data set's budget: an address, never a balance. Copy it, clone it, send it to workers.
 
-    Entries under *random* differential privacy are kept in a book of their own, against the same limit.
+    Entries under *random* differential privacy are kept in a book of their own.
     """
 
     path: str
@@ -139,18 +141,23 @@ class Account:
         return self.remaining().limit
 
     def remaining(self, *, random: bool = False) -> Balance:
-        """What is left; ``random=True`` for the book of random differential privacy."""
+        """What is left for releases under differential privacy.
+
+        With ``random=True``: what is left once entries under random differential privacy are counted too. A
+        release must fit both, so that all together stay within the limit, with the confidence of the random ones.
+        """
         with reading(self.path) as connection:
-            return self._state(connection, _book(random)).balance()
+            books, together = self._books(connection)
+        return (together if random else books["dp"]).balance()
 
     def would_cost(self, what: Privacy | Event | Any) -> Quote:
         """What a release would cost: an ``sf.Privacy``, an ``sf.plan`` or an event; nothing is charged."""
         event = _as_event(what)
         with reading(self.path) as connection:
-            state = self._state(connection, _book(event.confidence < 1))
-            after = state.plus(event)
-            fits = after.fits()
-            return Quote(fits, state.balance(), after.balance() if fits else None)
+            books, together = self._books(connection)
+        state = together if event.confidence < 1 else books["dp"]
+        fits = together.plus(event).fits()
+        return Quote(fits, state.balance(), state.plus(event).balance() if fits else None)
 
     def history(self) -> list[Entry]:
         """Every entry, oldest first. ``reserved`` entries were charged, but no release is known to have come."""
@@ -163,7 +170,9 @@ class Account:
                 for r in connection.execute(sa.select(entries).where(mine).order_by(entries.c.id)):
                     event = event_from_json(r.event_json)
                     found.append(Entry(r.id - start, r.status, r.created, book == "random", event))
-        return sorted(found, key=lambda entry: (entry.created, entry.random, entry.number))
+        # Each book in its own order, which no change of the clock can upset.
+        books = [[entry for entry in found if entry.random == random] for random in (False, True)]
+        return list(merge(*books, key=lambda entry: entry.created))
 
     def recount(self) -> None:
         """Add up all entries anew, for instance after an accountant has become better."""
@@ -182,34 +191,37 @@ class Account:
         """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises."""
         book = _book(event.confidence < 1)
         with writing(self.path) as connection:
-            state = self._state(connection, book)
-            after = state.plus(event)
+            books, together = self._books(connection)
+            after = together.plus(event)
             if not after.fits():
-                left = state.balance()
-                raise BudgetExceededError(
-                    f"account {self.name!r}: asked for {event_words(event)}, spent so far {left.spent}, left "
-                    f"{left.words()} of {limit_words(left.limit)}; nothing was released"
-                )
+                raise BudgetExceededError(refusal(together, event))
+            mine = books[book]
+            entry = after if mine is together else mine.plus(event)
             values = {
-                "id": place(state.account, book) + after.entries,
+                "id": place(mine.account, book) + entry.entries,
                 "event_json": event.to_json(),
-                "sums_json": sums_to_json(after.sums),
+                "sums_json": sums_to_json(entry.sums),
                 "status": "reserved",
                 "created": _now(),
             }
             run(connection, _INSERT, values)
-        balance = after.balance()
+        balance = (after if book == "random" else entry).balance()
         limit = limit_words(balance.limit)
-        return Receipt(self.name, after.entries, balance.accountant, limit, balance.spent, balance.words())
+        return Receipt(self.name, entry.entries, balance.accountant, limit, balance.spent, balance.words())
 
     @contextmanager
     def spend(self, event: Event) -> Iterator[Receipt]:
         """Reserve; let the block draw its noise; mark the entry published. The one place where budgets are spent."""
         receipt = self.charge(event)
         yield receipt
-        with writing(self.path) as connection:
-            start = place(self._account(connection).id, _book(event.confidence < 1))
-            run(connection, _PUBLISHED, {"entry": start + receipt.entry})
+        try:
+            with writing(self.path) as connection:
+                start = place(self._account(connection).id, _book(event.confidence < 1))
+                marked = run(connection, _PUBLISHED, {"entry": start + receipt.entry}).rowcount
+        except LedgerError as error:
+            raise LedgerError(f"entry {receipt.entry} of account {self.name!r} is charged, but: {error}") from None
+        if marked != 1:
+            raise LedgerError(f"entry {receipt.entry} of account {self.name!r} has gone; nothing was released")
 
     def _account(self, connection: sa.Connection) -> Any:
         """The account's own row, which never changes: read once for as long as the file is open."""
@@ -223,11 +235,17 @@ class Account:
         return known[self.name]
 
     def _state(self, connection: sa.Connection, book: str) -> AccountState:
+        """What one book adds up to."""
         row = self._account(connection)
         empty = AccountState(self.name, row.id, limit_from_json(row.limit_json), row.accountant, {}, 0).zero()
         start = place(row.id, book)
         newest = run(connection, _NEWEST, {"start": start, "stop": start + BOOK_SIZE}).fetchone()
         return empty if newest is None else empty.with_sums(sums_from_json(newest[1]), newest[0] - start)
+
+    def _books(self, connection: sa.Connection) -> tuple[dict[str, AccountState], AccountState]:
+        """What each book adds up to, and what all entries add up to together."""
+        books = {book: self._state(connection, book) for book in BOOKS}
+        return books, books["dp"].joined(books["random"])
 
 
 def _as_event(what: Any) -> Event:

@@ -6,6 +6,7 @@ cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge se
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -90,28 +91,49 @@ def _after_fork_in_child() -> None:
     _lock = threading.RLock()  # the old one may belong to a thread that does not exist here
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=_lock.release, after_in_child=_after_fork_in_child)
+os.register_at_fork(before=_before_fork, after_in_parent=lambda: _lock.release(), after_in_child=_after_fork_in_child)
 
 
 def connect(path: str) -> sa.Connection:
     """The process's connection to a ledger, opened and checked; hold the lock while using it."""
-    if path not in _connections:
-        with _clear_errors(path):
-            # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
-            engine = sa.create_engine(
-                f"sqlite:///{path}",
-                connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
-                isolation_level="AUTOCOMMIT",
-                poolclass=sa.pool.NullPool,
-            )
-            connection = engine.connect()
-            try:
-                _open_schema(connection, path)
-            except BaseException:
-                connection.close()
-                raise
-            _connections[path] = connection
-    return _connections[path]
+    known = _connections.get(path)
+    if known is not None and (known.invalidated or known.connection.in_transaction):
+        _connections.pop(path).close()  # an interrupt came at a bad moment: start again
+        known = None
+    if known is None:
+        known = _connections[path] = _open(path)
+    elif known.info["file"] != _file_of(path):
+        raise LedgerError(f"{path} was replaced or removed while in use; nothing was released. Start a new process")
+    return known
+
+
+def _open(path: str) -> sa.Connection:
+    # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=path),
+        connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
+        isolation_level="AUTOCOMMIT",
+        poolclass=sa.pool.NullPool,
+    )
+    connection = engine.connect()
+    try:
+        _open_schema(connection, path)
+        connection.info["file"] = _file_of(path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _file_of(path: str) -> tuple[int, int]:
+    """Which file a path leads to. A hard link would have a log of its own, and so a second budget: refused."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    if found.st_nlink > 1:
+        raise LedgerError(f"{path} has {found.st_nlink} hard links; a ledger must have one name, use symbolic links")
+    return found.st_dev, found.st_ino
 
 
 @contextmanager
@@ -133,8 +155,8 @@ def _transaction(path: str, begin: str) -> Iterator[sa.Connection]:
     with _lock, _clear_errors(path):
         connection = connect(path)
         driver = connection.connection.cursor()  # these three words need none of SQLAlchemy's care, and it shows
-        driver.execute(begin)
         try:
+            driver.execute(begin)
             yield connection
             driver.execute("COMMIT")
         except BaseException:
@@ -160,9 +182,11 @@ def _open_schema(connection: sa.Connection, path: str) -> None:
 
 def _identity(connection: sa.Connection, path: str) -> bool:
     """Whether the file is a ledger already; False for an empty file."""
+    # The count comes first: whoever creates the tables sets the marks in the same transaction, so that tables are
+    # never seen without marks.
+    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
     application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
     version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
     if application == 0 and tables == 0:
         return False
     if application != _APPLICATION:
@@ -180,7 +204,7 @@ _REASONS = {
     "not a database": "it is not a database; choose another file",
     "unable to open": "it cannot be opened; does its folder exist and may you write there?",
     "no such table": "its tables are missing; restore a backup",
-    "disk i/o": "the disk failed; nothing was charged",
+    "disk i/o": "the disk failed",
 }
 
 
@@ -188,7 +212,9 @@ _REASONS = {
 def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except (sa.exc.DBAPIError, sqlite3.Error) as error:
+    except json.JSONDecodeError:
+        raise LedgerError(f"the ledger {path} refused, nothing was released: an entry is damaged") from None
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
         text = str(getattr(error, "orig", error)).lower()
         reason = next((why for key, why in _REASONS.items() if key in text), text)
-        raise LedgerError(f"the ledger {path} refused, nothing was charged or released: {reason}") from None
+        raise LedgerError(f"the ledger {path} refused, nothing was released: {reason}") from None

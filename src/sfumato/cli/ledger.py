@@ -101,8 +101,8 @@ def _all_balances(accounts: list[sf.Account]) -> list[Balance]:
     for account in accounts:
         found.append(account.remaining())
         random = account.remaining(random=True)
-        if random.entries:
-            found.append(replace(random, account=f"{account.name} (random)"))
+        if random.entries > found[-1].entries:
+            found.append(replace(random, account=f"{account.name} (with random)"))
     return found
 
 

@@ -24,18 +24,14 @@ class Certificate:
         ``"linf"`` (pointwise), ``"l1"`` or ``"l2"``, and the bound in it.
     relation
         The neighbouring relation that the bound speaks of.
-    known
+    known, proof
         ``"proved"``, ``"enforced"`` (the code makes it true for every input), ``"stated"`` (by the
-        caller) or ``"sampled"`` (random differential privacy only).
-    proof
-        The page in ``docs/proofs/``.
+        caller) or ``"sampled"`` (random differential privacy only); and the page in ``docs/proofs/``.
     exponent
         None for real vectors, which the mechanism rounds and pays for; otherwise the vector is already an
         integer multiple of ``2**exponent`` and ``bound`` counts these steps.
-    assumptions
-        What the bound rests on that the code cannot check, in words for the guarantee.
-    confidence
-        1 unless the bound was sampled: then the probability with which it holds.
+    assumptions, confidence
+        What the bound rests on that the code cannot check, in words; below 1 only for a sampled bound.
     """
 
     norm: str

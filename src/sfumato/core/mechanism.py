@@ -44,6 +44,11 @@ class Private(Sealed):
         self._certificate = certificate
 
     @property
+    def size(self) -> int:
+        """How many numbers there are; 0 once they are published."""
+        return 0 if self._values is None else len(self._values)
+
+    @property
     def certificate(self) -> Certificate:
         """How far neighbours can move the vector."""
         return self._certificate

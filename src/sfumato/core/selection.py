@@ -7,6 +7,8 @@ of steps (docs/proofs/rounding.md). docs/proofs/selection.md proves the three me
 from __future__ import annotations
 
 import math
+import os
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -66,40 +68,46 @@ def exponential_mechanism(scores: NDArray[Any], sensitivity: float, epsilon: flo
             return int(tries[heads[0]])
 
 
+def check_threshold(threshold: float, sensitivity: float, privacy: Privacy) -> None:
+    """Refuse bad public parameters of an above-threshold, before anything is paid or drawn."""
+    positive_number("sensitivity", sensitivity)
+    finite_number("threshold", threshold)
+    if privacy.epsilon is None:
+        raise ParameterError(f"above-threshold needs a pure epsilon, got rho={privacy.rho!r}")
+    if _on_grid(np.zeros(1), sensitivity)[1] / Fraction(privacy.epsilon) > 2**48:
+        raise ParameterError(f"epsilon is too small for above-threshold, got epsilon={privacy.epsilon!r}")
+
+
 class AboveThreshold(Sealed):
     """Noisy comparisons with one noisy threshold until the first yes: ``epsilon``-DP as a whole.
 
     ``sf.AboveThreshold`` is this with a ledger. docs/proofs/selection.md has the proof.
     """
 
-    __slots__ = ("_finished", "_noise_scale", "_noisy_threshold", "_sensitivity")
+    __slots__ = ("_finished", "_lock", "_noise_scale", "_noisy_threshold", "_process", "_sensitivity")
 
     def __init__(self, threshold: float, sensitivity: float, privacy: Privacy) -> None:
-        bound = positive_number("sensitivity", sensitivity)
-        if privacy.epsilon is None:
-            raise ParameterError(f"above-threshold needs a pure epsilon, got rho={privacy.rho!r}")
-        start = np.array([finite_number("threshold", threshold)])
-        self._sensitivity = bound
-        integers, steps = _on_grid(start, bound)
+        check_threshold(threshold, sensitivity, privacy)
+        assert privacy.epsilon is not None
+        integers, steps = _on_grid(np.array([threshold], dtype=np.float64), sensitivity)
         # Half of epsilon hides the threshold, half the value that finally passes it.
         scale = 2 * steps / Fraction(privacy.epsilon)
-        if scale > 2**50:
-            raise ParameterError(f"epsilon is too small for above-threshold, got epsilon={privacy.epsilon!r}")
         self._noisy_threshold = int(integers[0]) + int(sampling.discrete_laplace(1, scale)[0])
         self._noise_scale = 2 * scale
+        self._sensitivity = sensitivity
         self._finished = False
+        # One yes is paid for: threads take turns, and a forked copy of this object answers nothing.
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     def above(self, value: float) -> bool:
         """Whether the noisy value reaches the noisy threshold."""
-        if self._finished:
-            raise ParameterError("this threshold has fired; its privacy is spent, make a new AboveThreshold")
         if not isinstance(value, int | float | np.number) or np.asarray(value).dtype.itemsize > 8:
             raise ParameterTypeError(f"value must be a real number of at most 64 bits, got {type(value).__name__}")
         bounded = max(-_EXACT, min(_EXACT, value)) if isinstance(value, int) else value
         integer = int(_on_grid(np.array([bounded]), self._sensitivity)[0][0])
-        noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])
-        self._finished = integer + noise >= self._noisy_threshold
-        return self._finished
-
-    def __repr__(self) -> str:
-        return f"<AboveThreshold, {'fired' if self._finished else 'waiting'}>"
+        with self._lock:
+            if self._finished or self._process != os.getpid():
+                raise ParameterError("this threshold has fired or was forked; its privacy is spent, make a new one")
+            noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])
+            self._finished = integer + noise >= self._noisy_threshold
+            return self._finished

@@ -59,7 +59,7 @@ class BlackBox(Target):
     """
 
     fit: Callable[[Any], Function]
-    sensitivity: float
+    sensitivity: float = None  # type: ignore[assignment]  # missing is refused below, in words
     range: tuple[float, float] | None = None
     fallback: float | None = None
     smoothness: Smoothness | None = None
@@ -69,7 +69,7 @@ class BlackBox(Target):
         if not callable(self.fit):
             raise ParameterTypeError(f"fit must be callable, fit(data) -> function, got fit={self.fit!r}")
         if self.sensitivity is None:
-            raise ParameterError("sensitivity is missing: state how far one row can move the function at any point")
+            raise ParameterTypeError("sensitivity is missing: state how far one row can move the function at any point")
         object.__setattr__(self, "sensitivity", positive_number("sensitivity", self.sensitivity))
         low, high = -np.inf, np.inf
         if self.range is not None:

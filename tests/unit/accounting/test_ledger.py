@@ -43,7 +43,7 @@ def test_releases_are_charged_until_nothing_is_left(account):
         assert account.remaining().epsilon == left
     assert release.receipt.entry == 3
     assert release.receipt.account == "clinic"
-    with pytest.raises(BudgetExceededError, match=r"asked for epsilon 1, spent so far epsilon 3, left epsilon 0"):
+    with pytest.raises(BudgetExceededError, match=r"asked for epsilon 1.0, spent so far epsilon 3, left epsilon 0.0"):
         publish(account)
     assert [entry.status for entry in account.history()] == ["published"] * 3
 
@@ -131,6 +131,12 @@ def test_random_entries_are_kept_apart(account):
     assert account.remaining().epsilon == 3.0
     assert account.remaining(random=True).epsilon == 1.0
     assert [entry.random for entry in account.history()] == [True]
+    account.charge(event_of_grant(sf.Privacy(epsilon=1.0)))
+    with pytest.raises(BudgetExceededError):  # together they would exceed the limit
+        account.charge(event_of_grant(sf.Privacy(epsilon=1.0)))
+    with pytest.raises(BudgetExceededError):
+        account.charge(random)
+    assert account.remaining().epsilon == 2.0
 
 
 def test_recount_adds_up_the_same(account):
@@ -349,3 +355,106 @@ def test_a_read_only_connection_is_said(account):
         publish(account)
     connection.exec_driver_sql("PRAGMA query_only=OFF")
     assert account.history() == []
+
+
+# --- what an adversary, or an accident, would try -----------------------------------------------------------
+
+
+def test_a_replaced_file_is_noticed(account, tmp_path):
+    publish(account)
+    os.rename(account.path, tmp_path / "old.db")
+    with pytest.raises(LedgerError, match="replaced or removed"):
+        publish(account)
+    (tmp_path / "budget.db").write_bytes(b"")
+    with pytest.raises(LedgerError, match="replaced or removed"):
+        publish(account)
+    store.close_all()
+
+
+def test_a_second_hard_link_is_refused(account, tmp_path):
+    os.link(account.path, tmp_path / "second.db")
+    with pytest.raises(LedgerError, match="hard links"):
+        publish(account)
+
+
+def test_paths_are_files_not_addresses(tmp_path):
+    for name in ("q?1.db", "q?2.db", "p%41.db"):
+        sf.Ledger(tmp_path / name)
+        assert (tmp_path / name).exists()
+
+
+def test_an_interrupt_while_waiting_does_not_break_the_ledger(account):
+    connection = store.connect(account.path)
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # as if an interrupt had left a transaction open
+    assert account.remaining().epsilon == 3.0
+    publish(account)
+    assert account.remaining().epsilon == 2.0
+
+
+def test_a_release_that_cannot_be_marked_says_that_it_was_charged(account, monkeypatch):
+    monkeypatch.setattr("sfumato.accounting.ledger._PUBLISHED", "UPDATE nothing SET x = :entry")
+    with pytest.raises(LedgerError, match="entry 1 of account 'clinic' is charged, but"):
+        publish(account)
+    assert account.remaining().epsilon == 2.0
+
+
+def test_impossible_events_are_refused(account):
+    event = event_of_grant(sf.Privacy(epsilon=1.0))
+    for bad in ({"epsilon": -5.0}, {"epsilon": float("nan")}, {"mu": float("inf")}, {"confidence": 0.0}):
+        with pytest.raises(LedgerError, match="cannot be counted"):
+            type(event)(**{**vars(event), **bad})
+    huge = event_of_grant(sf.Privacy(epsilon=1e308, neighbours="add-remove"))
+    with pytest.raises(LedgerError):
+        account.charge(huge)
+
+
+@pytest.mark.parametrize("limit", [(300.0, 1e-6), (246.0, 8e-38), (3.0, 1e-6), (0.01, 1e-9)])
+def test_what_is_said_to_be_left_is_admitted(ledger, limit):
+    account = ledger.account("left", limit=sf.Privacy(epsilon=limit[0], delta=limit[1]), accountant="gaussian")
+    account.charge(event_of_grant(sf.Privacy(epsilon=account.remaining().epsilon)))
+
+
+def test_a_bad_threshold_costs_nothing(account):
+    for bad in ({"threshold": float("nan")}, {"sensitivity": -1.0}, {"privacy": sf.Privacy(rho=1.0)}):
+        with pytest.raises(ParameterError):
+            sf.AboveThreshold(
+                **{"threshold": 0.0, "sensitivity": 1.0, "privacy": sf.Privacy(epsilon=1.0), "ledger": account, **bad}
+            )
+    assert account.history() == []
+
+
+def test_a_target_must_publish_what_it_certified(account):
+    class Liar(sf.BlackBox):
+        def coefficients(self, table, basis, box, certificate, engine):
+            other = type(certificate)(**{**vars(certificate), "bound": certificate.bound / 2})
+            return super().coefficients(table, basis, box, other, engine)
+
+    liar = Liar(lambda data: lambda points: points[:, 0], sensitivity=0.25)
+    with pytest.raises(sf.errors.PrivateDataError, match="certified"):
+        sf.release(liar, np.zeros(4), BOX, sf.Privacy(epsilon=1.0), basis=sf.Bernstein(2), ledger=account)
+    assert account.history() == []
+
+
+def test_a_worker_that_forks_again_still_shares_its_lock(account):
+    """A forked worker forks once more; its own threads can still charge afterwards."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("fork")
+
+    def grandchild():
+        account.charge(event_of_grant(sf.Privacy(epsilon=0.25)))
+
+    def child():
+        inner = context.Process(target=grandchild)
+        inner.start()
+        inner.join()
+        thread = threading.Thread(target=grandchild)
+        thread.start()
+        thread.join(10)
+        os._exit(1 if thread.is_alive() else 0)
+
+    worker = context.Process(target=child)
+    worker.start()
+    worker.join(60)
+    assert worker.exitcode == 0
+    assert account.remaining().epsilon == 2.5

@@ -55,7 +55,7 @@ class TestCreate:
         sfumato("ledger", "create", "no/b.db", "x", "--epsilon", "1").failed(4, "cannot be opened")
         (tmp_path / "text.db").write_text("this is not a database, though it is long enough to be mistaken for one")
         sfumato("ledger", "create", "text.db", "x", "--epsilon", "1").failed(4, "not a database")
-        sfumato("ledger", "create", "b.db", "", "--epsilon", "1").failed(2, "name must be text")
+        sfumato("ledger", "create", "b.db", "", "--epsilon", "1").failed(2, "name must be printable text")
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ class TestShow:
     def test_the_book_of_random_differential_privacy(self, sfumato, spent):
         spent.charge(Event("linf", 0.5, 0.0, None, None, "replace", "row", confidence=0.9, what="sampled"))
         out = sfumato("ledger", "show", "b.db", "--account", "clinic").out
-        assert "clinic (random)" in out and "epsilon 0.5 (random)" in out and "reserved" in out
+        assert "clinic (with random)" in out and "epsilon 0.5 (random)" in out and "reserved" in out
 
     def test_an_empty_ledger(self, sfumato, tmp_path):
         sf.Ledger(tmp_path / "empty.db")
