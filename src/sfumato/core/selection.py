@@ -111,3 +111,6 @@ class AboveThreshold(Sealed):
             noise = int(sampling.discrete_laplace(1, self._noise_scale)[0])
             self._finished = integer + noise >= self._noisy_threshold
             return self._finished
+
+    def __repr__(self) -> str:
+        return f"<AboveThreshold, {'fired' if self._finished else 'waiting'}>"
