@@ -11,7 +11,6 @@ import io
 import math
 import os
 import re
-import tempfile
 import xml.etree.ElementTree as ET
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cache
@@ -48,6 +47,7 @@ from sfumato.plotting import (
     style,
 )
 from sfumato.releases.function import FunctionRelease
+from sfumato.releases.io import write_atomically
 from sfumato.releases.uncertainty import half_width
 
 Floats = NDArray[np.float64]
@@ -61,20 +61,8 @@ _VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", HAIR: "var(--hair)", ACC
 
 
 def write(release: FunctionRelease, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
-    """Write the page atomically: a crash leaves the old file or none, never half of one."""
-    target = Path(path)
-    payload = render(release, confidence, target.stem).encode("utf-8")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Write the page, whole or not at all."""
+    write_atomically(path, render(release, confidence, Path(path).stem).encode("utf-8"))
 
 
 def render(release: FunctionRelease, confidence: float = 0.95, name: str = "release") -> str:

@@ -38,7 +38,7 @@ _LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8
 
 
 def save(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write a release atomically: a crash leaves the old file or none, never half of one."""
+    """Write a release to one file."""
     document = {
         "format": "sfumato",
         "version": FORMAT_VERSION,
@@ -55,7 +55,11 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
     text = json.dumps(document, allow_nan=False)
     if len(text) > _LARGEST_HEADER // 4:  # escapes can make the header longer than the text
         raise ParameterError(f"the description of the release has {len(text)} characters; shorten names and categories")
-    payload = pack(arrays, metadata={"sfumato": text})
+    write_atomically(path, pack(arrays, metadata={"sfumato": text}))
+
+
+def write_atomically(path: str | os.PathLike[str], payload: bytes) -> None:
+    """Write a whole file: a crash leaves the old one or none, never half of it."""
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".sfumato-")
     try:
