@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
+    from sfumato.boxfile import read_box
     from sfumato.choosing import AboveThreshold, select
     from sfumato.core.box import Box, Categorical, Integer, Periodic
     from sfumato.core.certificate import Certificate
@@ -52,6 +53,7 @@ _HOMES = {
     "Step": "bases.bernstein",
     "load": "releases.io",
     "plan": "pipeline",
+    "read_box": "boxfile",
     "release": "pipeline",
     "select": "choosing",
 }
@@ -81,6 +83,7 @@ __all__ = [
     "load",
     "noise",
     "plan",
+    "read_box",
     "release",
     "select",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from numbers import Integral, Real
 
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -21,6 +22,11 @@ def finite_number(name: str, value: object) -> float:
     if number != value:  # rounding a privacy parameter could be unsafe in either direction
         raise ParameterError(f"{name} must be exactly a 64-bit float, got {name}={value!r}; round it yourself")
     return number
+
+
+def as_written(number: float) -> Fraction:
+    """The decimal number that a double prints as: 0.1 means one tenth, so that ten of them make one."""
+    return Fraction(repr(float(number)))
 
 
 def positive_number(name: str, value: object) -> float:

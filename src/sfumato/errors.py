@@ -8,6 +8,7 @@ The tree::
     │   └── OutsideBoxError                  points lie outside the public box
     ├── SchemaError (ValueError)             the table lacks a column, or a column has the wrong type
     ├── FileFormatError (ValueError)         a file is not a release this version can read
+    ├── MissingFileError (FileFormatError, SchemaError, FileNotFoundError)   there is no such file
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
     └── LedgerError                          the ledger cannot be read or written, or refuses a charge
@@ -42,6 +43,10 @@ class SchemaError(SfumatoError, ValueError):
 
 class FileFormatError(SfumatoError, ValueError):
     """A file is not a release that this version of sfumato can read."""
+
+
+class MissingFileError(FileFormatError, SchemaError, FileNotFoundError):
+    """There is no such file."""
 
 
 class PrivateDataError(SfumatoError, TypeError):

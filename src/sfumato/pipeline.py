@@ -20,7 +20,7 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterTypeError, PrivateDataError
+from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Target
@@ -79,6 +79,15 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
         raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
 
 
+def _check_size(target: Target, law: NoiseLaw) -> None:
+    """Refuse declared values so large that the grid's 64-bit integers would have to clamp them."""
+    if target.largest is not None and target.largest > 2.0**60 * law.step:
+        raise ParameterError(
+            f"values up to {target.largest!r} with sensitivity {law.certificate.bound!r} at this privacy are beyond "
+            "64-bit integers: choose a less extreme sensitivity or epsilon"
+        )
+
+
 def _certify(
     target: Target, box: Box, privacy: Privacy, n: int | None, basis: LatticeBasis | str
 ) -> tuple[LatticeBasis, Certificate]:
@@ -101,9 +110,9 @@ def plan(
 
     Parameters are those of ``release``; ``n`` is the public number of units, which a black box does not need.
     """
+    _check(target, box, privacy, basis)
     if n is not None:
         positive_integer("n", n)
-    _check(target, box, privacy, basis)
     chosen, certificate = _certify(target, box, privacy, n, basis)
     law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
     mean, high = sup_noise(chosen, box, law, probability("confidence", confidence))
@@ -165,6 +174,7 @@ def release(
     n = table.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     chosen, certificate = _certify(target, box, privacy, n, basis)
     law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
+    _check_size(target, law)
     private = target.coefficients(table, chosen, box, certificate, engine or MemoryEngine())
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")

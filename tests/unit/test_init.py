@@ -33,6 +33,7 @@ PUBLIC = [
     "load",
     "noise",
     "plan",
+    "read_box",
     "release",
     "select",
 ]

@@ -59,14 +59,14 @@ def test_integers_keep_their_value_without_noise(no_noise, dtype):
 
 def test_reals_are_rounded_to_a_fine_grid(no_noise):
     values = np.array([0.1, -1 / 3, 1e6, math.pi])
-    assert laplace(values, l1=1.0, epsilon=1.0) == pytest.approx(values, abs=1e-4)
-    assert gaussian(values, l2=1.0, rho=1.0) == pytest.approx(values, abs=1e-4)
+    assert laplace(values, l1=1.0, epsilon=1.0) == pytest.approx(values, abs=1e-3)
+    assert gaussian(values, l2=1.0, rho=1.0) == pytest.approx(values, abs=1e-3)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_counts_as_zero(no_noise, bad):
-    assert laplace([bad, 2.0], l1=1.0, epsilon=1.0) == pytest.approx([0.0, 2.0], abs=1e-4)
-    assert gaussian([bad, 2.0], l2=1.0, rho=1.0) == pytest.approx([0.0, 2.0], abs=1e-4)
+    assert laplace([bad, 2.0], l1=1.0, epsilon=1.0) == pytest.approx([0.0, 2.0], abs=1e-3)
+    assert gaussian([bad, 2.0], l2=1.0, rho=1.0) == pytest.approx([0.0, 2.0], abs=1e-3)
 
 
 @pytest.mark.parametrize("value", [1.7e308, -1.7e308, 5e-324, -0.0])

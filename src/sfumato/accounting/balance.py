@@ -151,23 +151,24 @@ def limit_from_json(text: str) -> Privacy:
 
 
 def sums_to_json(sums: Sums) -> str:
-    """Text for exact sums: hexadecimal digits and a power of two."""
-    return json.dumps({n: None if total is None else [_hex(a) for a in total] for n, total in sums.items()})
+    """Text for exact sums: digits and a power of ten."""
+    return json.dumps({n: None if total is None else [_short(a) for a in total] for n, total in sums.items()})
 
 
-def _hex(amount: int) -> str:
-    zeros = (amount & -amount).bit_length() - 1 if amount else 0
-    return f"{amount >> zeros:x}p{zeros}"
+def _short(amount: int) -> str:
+    digits = str(amount)
+    kept = digits.rstrip("0") or "0"
+    return f"{kept}e{len(digits) - len(kept)}"
 
 
 def sums_from_json(text: str) -> Sums:
     """Rebuild exact sums."""
-    return {n: None if total is None else tuple(map(_unhex, total)) for n, total in json.loads(text).items()}
+    return {n: None if total is None else tuple(map(_long, total)) for n, total in json.loads(text).items()}
 
 
-def _unhex(text: str) -> int:
-    digits, zeros = text.split("p")
-    return int(digits, 16) << int(zeros)
+def _long(text: str) -> int:
+    digits, zeros = text.split("e")
+    return int(f"{digits}{'0' * int(zeros)}")
 
 
 # --- words ------------------------------------------------------------------------------------------------

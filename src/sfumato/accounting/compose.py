@@ -3,8 +3,9 @@
 All three are privacy filters: they stay valid when every event, its parameters included, is chosen after seeing
 the earlier results, because they only ever stop before a fixed sum is exceeded (docs/proofs/accounting.md).
 
-Amounts are whole numbers of grains of ``2**-1074``, in which every double is exact. Costs are rounded up and
-capacities down where a formula is not exact; sums and comparisons always are.
+Amounts are whole numbers of grains of ``10**-400``, in which every double is exact as the decimal number that it
+prints as: 0.1 is one tenth, and ten of them make one. Costs are rounded up and capacities down where a formula is not
+exact; sums and comparisons always are.
 """
 
 from __future__ import annotations
@@ -15,32 +16,35 @@ from collections.abc import Callable
 from statistics import NormalDist
 
 from sfumato.accounting.events import Event
+from sfumato.checks import as_written
 from sfumato.core.gaussian import gaussian_delta, zcdp_delta
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
 Amount = tuple[int, ...]
 
-_BITS = 1074
-_COARSE = _BITS - 128  # costs that are not exact are rounded up to multiples of 2**-128
+GRAINS = 10**400  # in one
+_COARSE = 10**360  # costs that are not exact are rounded up to multiples of 1e-40, to keep the ledger small
 _LARGEST_PURE = 600.0  # the Gaussian accountant counts no larger pure epsilon
 
 
 def grains(value: float) -> int:
-    """A double as a whole number of grains, exactly."""
-    numerator, denominator = value.as_integer_ratio()
-    return (numerator << _BITS) // denominator
+    """A double as a whole number of grains, exactly as it is written."""
+    if not math.isfinite(value):
+        raise OverflowError(value)
+    written = as_written(value)
+    return written.numerator * GRAINS // written.denominator
 
 
 def below(amount: int) -> float:
     """The largest double that is not above an amount of grains."""
-    number = amount / (1 << _BITS)
+    number = amount / GRAINS
     return number if grains(number) <= amount else math.nextafter(number, -math.inf)
 
 
 def _up(value: float) -> int:
     """A floating-point result as grains, with room for its rounding errors; few digits keep the ledger small."""
-    return (grains(value * (1 + 1e-9)) >> _COARSE) + 1 << _COARSE
+    return (grains(value * (1 + 1e-9)) // _COARSE + 1) * _COARSE
 
 
 def largest(satisfies: Callable[[float], bool]) -> float:
@@ -108,7 +112,7 @@ class Concentrated(Accountant):
         if event.epsilon is None or event.delta:
             return None
         divisor = 8 if event.mechanism == "exponential" else 2
-        return (-(-(grains(event.epsilon) ** 2) // (divisor << _BITS)),)  # rounded up
+        return (-(-(grains(event.epsilon) ** 2) // (divisor * GRAINS)),)  # rounded up
 
     def capacity(self, limit: Privacy) -> Amount | None:
         if limit.rho is not None:

@@ -55,9 +55,12 @@ class Event:
 def event_from_json(text: str) -> Event:
     """Rebuild an event."""
     data: dict[str, Any] = json.loads(text)
-    if data.pop("schema") != _SCHEMA:
+    if data.pop("schema", None) != _SCHEMA:
         raise LedgerError("an entry was written by a newer sfumato; upgrade to read this ledger")
-    return Event(**{**data, "unit": decode_unit(data["unit"])})
+    try:
+        return Event(**{**data, "unit": decode_unit(data["unit"])})
+    except (LookupError, TypeError, ValueError):
+        raise LedgerError("an entry of the ledger is damaged; restore a backup") from None
 
 
 def event_of_release(law: NoiseLaw, guarantee: Guarantee, what: str) -> Event:

@@ -32,7 +32,7 @@ from sfumato.accounting.balance import (
 )
 from sfumato.accounting.compose import ACCOUNTANTS, capacities
 from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release
-from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, reading, run, writing
+from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, forget, place, reading, run, writing
 from sfumato.checks import one_of
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
@@ -75,10 +75,11 @@ class Ledger:
         if not name or name == ":memory:" or "\0" in name:
             raise ParameterError(f"path must be a file, because a ledger must last, got path={path!r}")
         self.path = os.path.abspath(name)
+        forget(self.path)
         with reading(self.path):
             pass  # opens the file, or says what is wrong with it
 
-    def account(self, name: str, limit: Privacy | None = None, accountant: str = "best") -> Account:
+    def account(self, name: str, limit: Privacy | None = None, accountant: str | None = None) -> Account:
         """Open an account, or create it when a ``limit`` is given.
 
         Parameters
@@ -86,20 +87,23 @@ class Ledger:
         limit
             What may be spent in total; it also fixes the neighbouring relation and the unit.
         accountant
-            ``"basic"``, ``"zcdp"``, ``"gaussian"``, or ``"best"``, which splits delta evenly among those that apply
-            and admits what any of them admits. Fixed at creation. One release of exactly the limit's epsilon and
-            delta fits ``"basic"`` only.
+            ``"basic"`` (the default), ``"zcdp"`` (the default for a limit in rho), ``"gaussian"``, or ``"best"``,
+            which splits delta evenly among those that apply and admits what any of them admits: the choice for many
+            releases. Fixed at creation.
         """
         if not isinstance(name, str) or not name or not name.isprintable():
             raise ParameterTypeError(f"name must be printable text, got name={name!r}")
-        one_of("accountant", accountant, ("best", *ACCOUNTANTS))
+        if accountant is not None:
+            one_of("accountant", accountant, ("best", *ACCOUNTANTS))
         account = Account(self.path, name)
         if limit is None:
+            if accountant is not None:
+                raise ParameterError(f"accountant={accountant!r} is fixed when an account is created: give a limit too")
             account.remaining()  # says so if there is no such account
             return account
         if not isinstance(limit, Privacy):
             raise ParameterTypeError(f"limit must be an sf.Privacy, got limit={limit!r}")
-        self._create(name, limit, accountant)
+        self._create(name, limit, accountant or ("basic" if limit.rho is None else "zcdp"))
         return account
 
     def _create(self, name: str, limit: Privacy, accountant: str) -> None:
@@ -110,7 +114,9 @@ class Ledger:
             if row is not None:
                 if (row.limit_json, row.accountant) != (text, accountant):
                     there = f"{limit_words(limit_from_json(row.limit_json))}, accountant {row.accountant!r}"
-                    raise LedgerError(f"account {name!r} exists with another limit ({there}); choose another name")
+                    raise LedgerError(
+                        f"account {name!r} exists with another limit or accountant ({there}); choose another name"
+                    )
                 return
             values = {"name": name, "limit_json": text, "accountant": accountant, "created": _now()}
             connection.execute(sa.insert(accounts), values)
@@ -134,6 +140,10 @@ class Account:
 
     path: str
     name: str
+
+    def __sklearn_clone__(self) -> Account:
+        """A clone pays from the same account."""
+        return self
 
     @property
     def limit(self) -> Privacy:

@@ -21,7 +21,7 @@ from sfumato.errors import LedgerError
 
 _APPLICATION = 0x5F0A70  # marks the file as ours
 _VERSION = 1
-_WAIT_SECONDS = 60.0
+_WAIT_SECONDS = 20.0
 
 metadata = sa.MetaData()
 
@@ -102,8 +102,8 @@ def connect(path: str) -> sa.Connection:
         known = None
     if known is None:
         known = _connections[path] = _open(path)
-    elif known.info["file"] != _file_of(path):
-        raise LedgerError(f"{path} was replaced or removed while in use; nothing was released. Start a new process")
+    elif known.info["file"] != _file_of(path) or not _is_database(path):
+        raise LedgerError(f"{path} was replaced, removed or damaged while in use; nothing was released. Open it anew")
     return known
 
 
@@ -123,6 +123,20 @@ def _open(path: str) -> sa.Connection:
         connection.close()
         raise
     return connection
+
+
+def forget(path: str) -> None:
+    """Let go of a file that was replaced or removed, so that its path can be opened anew."""
+    with _lock:
+        known = _connections.get(path)
+        if known is not None and (known.invalidated or known.info["file"] != _file_of(path)):
+            _connections.pop(path).close()
+
+
+def _is_database(path: str) -> bool:
+    """Whether the file still starts as SQLite's files do; an open connection would not notice if it did not."""
+    with open(path, "rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _file_of(path: str) -> tuple[int, int]:

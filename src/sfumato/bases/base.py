@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
     from sfumato.bases.expansion import Expansion
@@ -41,6 +41,8 @@ class LatticeBasis(ABC):
     degree: int | tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if isinstance(self.degree, Sequence) and not self.degree:
+            raise ParameterError("degree must be a number or one number per column, got an empty list")
         if isinstance(self.degree, Sequence):
             object.__setattr__(self, "degree", tuple(positive_integer("degree", k) for k in self.degree))
         else:
@@ -118,7 +120,14 @@ class LatticeBasis(ABC):
         """
         from sfumato.bases.expansion import Expansion  # an expansion holds a basis, and a basis makes expansions
 
-        return Expansion(self, box, values_on(function, self.lattice(box)))
+        if not isinstance(box, Box):
+            raise ParameterTypeError(f"box must be an sf.Box, got {box!r}")
+        if not callable(function):
+            raise ParameterTypeError(f"function must be callable, got {function!r}")
+        values = values_on(function, self.lattice(box))
+        if not np.isfinite(values).all():
+            raise ParameterError("the function must return finite numbers on the lattice, got NaN or infinities")
+        return Expansion(self, box, values)
 
     def axis_weights(self, box: Box, axis: int, unit: Floats, derivative: int) -> Floats:
         """``(m, k + 1)``: how the function at each point depends on the lattice values along one axis."""
@@ -148,6 +157,8 @@ def values_on(function: Callable[[Floats], ArrayLike], points: Floats) -> Floats
     if np.iscomplexobj(result):
         raise ParameterError("the function must return real numbers, got complex ones")
     values = result.astype(np.float64)
+    if values.ndim == 0:  # a constant
+        return np.full(len(points), float(values))
     if values.shape not in ((len(points),), (len(points), 1)):
         raise ParameterError(f"the function must return shape ({len(points)},), got shape {values.shape}")
     return values.reshape(-1)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.core.box import Box
-from sfumato.errors import OutsideBoxError, ParameterError
+from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
-SubBox = Mapping[str, tuple[float, float]] | Sequence[tuple[float, float]]
+SubBox = Box | Mapping[str, tuple[float, float]] | Sequence[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,15 +91,31 @@ class Expansion:
 
     def _sub_box(self, over: SubBox | None) -> tuple[Floats, Floats]:
         low, high = self.box.low, self.box.high
-        if over is None:
-            return low, high
-        pairs = over if isinstance(over, Mapping) else dict(zip(self.box.names, over, strict=False))
-        if not isinstance(over, Mapping) and len(over) != self.box.dimension:
-            raise ParameterError(f"over needs one (low, high) per column ({self.box.dimension}), got {over!r}")
         start, stop = low.copy(), high.copy()
-        for name, (a, b) in pairs.items():
+        for name, (a, b) in self._bounds(over).items():
             axis = self._axis(name)
             if not low[axis] <= a <= b <= high[axis]:
-                raise OutsideBoxError(f"over[{name!r}] must lie within {(low[axis], high[axis])}, got {(a, b)}")
+                allowed = (float(low[axis]), float(high[axis]))
+                raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {allowed}, got {(a, b)}")
             start[axis], stop[axis] = a, b
         return start, stop
+
+    def _bounds(self, over: SubBox | None) -> dict[str, tuple[float, float]]:
+        """The sub-box by column, from any of the ways to write it; a single pair will do for one column."""
+        if over is None:
+            return {}
+        if isinstance(over, Box):
+            over = {n: (c.low, c.high) for n, c in zip(over.names, over.intervals(), strict=True)}
+        try:
+            if not isinstance(over, Mapping):
+                pairs: Any = [over] if self.box.dimension == 1 and np.ndim(over) == 1 else over
+                if len(pairs) != self.box.dimension:
+                    raise ParameterError(f"over needs one (low, high) per column ({self.box.dimension}), got {over!r}")
+                over = dict(zip(self.box.names, pairs, strict=True))
+            return {name: (float(low), float(high)) for name, (low, high) in over.items()}
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterTypeError(
+                f"over must be a box, a mapping or one (low, high) per column, got {over!r}"
+            ) from None

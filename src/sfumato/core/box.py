@@ -89,7 +89,7 @@ def _as_column(name: str, spec: object) -> Column:
     """Read one column's bounds; they are never inferred from data."""
     if isinstance(spec, Interval | Categorical):
         return spec
-    if isinstance(spec, tuple | list) and len(spec) == 2:
+    if isinstance(spec, tuple | list | np.ndarray) and len(spec) == 2:
         try:
             return Interval(spec[0], spec[1])
         except ParameterError as error:
@@ -128,7 +128,7 @@ class Box:
         named = isinstance(columns, Mapping)
         if isinstance(columns, Mapping):
             items = list(columns.items())
-        elif isinstance(columns, Sequence) and not isinstance(columns, str):
+        elif isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str):
             items = [(f"x{i}", spec) for i, spec in enumerate(columns)]
         else:
             raise ParameterTypeError(f"columns must be a mapping or a list of bounds, got {columns!r}")
@@ -182,7 +182,11 @@ class Box:
     def to_unit(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """Map public points in user units to the unit cube, refusing (or clipping) what lies outside."""
         try:
+            if self.named and hasattr(points, "columns"):  # a table: by name, whatever the order
+                points = np.stack([np.asarray(points[name]) for name in self.names], axis=1)  # type: ignore[index]
             array = np.asarray(points, dtype=np.float64)
+        except KeyError as error:
+            raise ParameterError(f"the points have no column {error}") from None
         except (TypeError, ValueError):
             raise ParameterTypeError(f"points must be numbers, got {type(points).__name__}") from None
         if self.dimension == 1 and array.ndim <= 1:

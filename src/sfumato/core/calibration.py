@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.checks import one_of, positive_integer
+from sfumato.checks import as_written, one_of, positive_integer
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Guarantee, Privacy
@@ -21,7 +21,7 @@ _NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2"}
 # Which bounds a noise can use: an L-infinity bound implies the others, an L1 bound implies an L2 bound.
 _USABLE = {"laplace": ("l1", "linf"), "gaussian": ("l2", "l1", "linf"), "linf": ("linf",), "l2": ("l2", "l1", "linf")}
 
-_FINENESS = Fraction(1, 2**14)  # grid step over the smallest natural unit: rounding costs 0.006 %
+_FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
 _LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
 
 
@@ -64,9 +64,9 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
     distance, squared = _integer_sensitivity(certificate, size, exponent, kind)
     if kind != "gaussian":
         assert privacy.epsilon is not None
-        scale = distance / Fraction(privacy.epsilon)
+        scale = distance / as_written(privacy.epsilon)
     elif privacy.rho is not None:
-        scale = squared / (2 * Fraction(privacy.rho))
+        scale = squared / (2 * as_written(privacy.rho))
     else:
         assert privacy.epsilon is not None
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
@@ -75,8 +75,8 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
     typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * spread
     if typical > 4 * _LARGEST or (kind == "linf" and size > 10 * scale):
         raise ParameterError(
-            f"the noise for size={size} at this privacy does not fit the grid 2**{exponent}: "
-            "choose a less extreme epsilon, fewer coefficients or another grid"
+            f"{size} coefficients of sensitivity {certificate.bound!r} at epsilon={privacy.epsilon!r}, "
+            f"rho={privacy.rho!r} need noise beyond 64-bit integers: choose less extreme values"
         )
     return NoiseLaw(kind, size, exponent, scale, certificate), _promise(certificate, privacy, kind, squared, scale)
 
@@ -84,8 +84,8 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
 def _choose(certificate: Certificate, privacy: Privacy, noise: str) -> str:
     """Pure privacy takes the noise that fits the norm; anything weaker takes Gaussian noise."""
     pure = privacy.rho is None and privacy.delta == 0
+    one_of("noise", noise, ("auto", *NOISES))
     kind = (_NATURAL[certificate.norm] if pure else "gaussian") if noise == "auto" else noise
-    one_of("noise", kind, NOISES)
     if certificate.norm not in _USABLE[kind]:
         raise ParameterError(f"noise={kind!r} cannot use a bound in {certificate.norm!r}; use {_USABLE[kind]}")
     if kind == "gaussian" and pure:
@@ -100,7 +100,7 @@ def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: 
     natural = {"linf": Fraction(1), "l1": Fraction(1, size), "l2": Fraction(1, math.isqrt(size) + 1)}
     unit = Fraction(certificate.bound) * natural[_norm_used(certificate, kind)]
     strength = Fraction(privacy.epsilon if privacy.epsilon is not None else math.sqrt(2 * (privacy.rho or 0)))
-    finest = unit * _FINENESS / max(1, 16 * size * strength * _FINENESS if kind in ("linf", "l2") else 1)
+    finest = unit * _FINENESS / max(1, size * strength * _FINENESS if kind in ("linf", "l2") else 1)
     step = max(finest, 2 * unit * size / (strength * _LARGEST))
     below = step.numerator.bit_length() - step.denominator.bit_length() - 1  # 2**below <= step
     return max(-960, min(900, below))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import finite_number, positive_number
+from sfumato.checks import as_written, finite_number, positive_number
 from sfumato.core import sampling
 from sfumato.core.mechanism import Sealed
 from sfumato.core.privacy import Privacy
@@ -50,7 +50,7 @@ def permute_and_flip(scores: NDArray[Any], sensitivity: float, epsilon: float) -
     random order until the first head. The best score's coin always shows heads.
     """
     integers, steps = _on_grid(scores, sensitivity)
-    heads = np.flatnonzero(_accepted(integers.max() - integers, Fraction(epsilon) / (2 * steps)))
+    heads = np.flatnonzero(_accepted(integers.max() - integers, as_written(epsilon) / (2 * steps)))
     return int(heads[sampling.uniform_below(np.array([len(heads)]))[0]])
 
 
@@ -63,7 +63,7 @@ def exponential_mechanism(scores: NDArray[Any], sensitivity: float, epsilon: flo
     gaps = integers.max() - integers
     while True:
         tries = sampling.uniform_below(np.full(len(gaps) + 64, len(gaps), dtype=np.int64))
-        heads = np.flatnonzero(_accepted(gaps[tries], Fraction(epsilon) / (2 * steps)))
+        heads = np.flatnonzero(_accepted(gaps[tries], as_written(epsilon) / (2 * steps)))
         if heads.size:
             return int(tries[heads[0]])
 
@@ -91,7 +91,7 @@ class AboveThreshold(Sealed):
         assert privacy.epsilon is not None
         integers, steps = _on_grid(np.array([threshold], dtype=np.float64), sensitivity)
         # Half of epsilon hides the threshold, half the value that finally passes it.
-        scale = 2 * steps / Fraction(privacy.epsilon)
+        scale = 2 * steps / as_written(privacy.epsilon)
         self._noisy_threshold = int(integers[0]) + int(sampling.discrete_laplace(1, scale)[0])
         self._noise_scale = 2 * scale
         self._sensitivity = sensitivity

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.core.box import Categorical, Column
-from sfumato.errors import SchemaError
+from sfumato.errors import MissingFileError, SchemaError
 
 # What counts as a number in a CSV cell. Python's float() would also take "1_000" and "infinity".
 _NUMBER = r"^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*$"
@@ -31,7 +31,7 @@ def read_file(path: str, declared: Mapping[str, Column]) -> Any:
         if path.lower().endswith(_ENDINGS):
             return _read_csv(path, declared)
     except FileNotFoundError:
-        raise SchemaError(f"{path}: there is no such file") from None
+        raise MissingFileError(f"{path}: there is no such file") from None
     except (OSError, EOFError, pa.ArrowException) as error:
         raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
@@ -51,7 +51,10 @@ def _read_csv(path: str, declared: Mapping[str, Column]) -> Any:
         path,
         # A torn line is left out: one record, judged by itself.
         parse_options=arrow_csv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=lambda _: "skip"
+            delimiter=delimiter,
+            newlines_in_values=True,
+            invalid_row_handler=lambda _: "skip",
+            ignore_empty_lines=len(names) > 1,  # in a table of one column an empty line is a missing value
         ),
         read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1),
         convert_options=arrow_csv.ConvertOptions(

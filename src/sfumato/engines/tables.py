@@ -153,7 +153,7 @@ def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return Table((first, second), len(first))
+    return Table((first.copy(), second.copy()), len(first))  # whatever fit does, the caller's arrays stay
 
 
 def _open_array(array: NDArray[Any], unit: Unit) -> Table:
@@ -163,4 +163,4 @@ def _open_array(array: NDArray[Any], unit: Unit) -> Table:
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
         array = array[unit.rows_kept(array[:, unit.column].tolist())]
-    return Table(array, len(array))
+    return Table(array.copy(), len(array))  # whatever fit does, the caller's array stays

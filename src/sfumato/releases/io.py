@@ -17,7 +17,7 @@ from safetensors.numpy import save as pack
 
 from sfumato._version import __version__
 from sfumato.bases.base import LARGEST_LATTICE
-from sfumato.errors import FileFormatError, ParameterError, SfumatoError
+from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import (
     decode_box,
@@ -60,7 +60,11 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
 
 def write_atomically(path: str | os.PathLike[str], payload: bytes) -> None:
     """Write a whole file: a crash leaves the old one or none, never half of it."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
     target = Path(path)
+    if not target.parent.is_dir():
+        raise MissingFileError(f"{target}: there is no such folder")
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".sfumato-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -80,8 +84,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> load("no-such-file.sfumato")
     Traceback (most recent call last):
     ...
-    sfumato.errors.FileFormatError: no-such-file.sfumato: there is no such file
+    sfumato.errors.MissingFileError: no-such-file.sfumato: there is no such file
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
     name = os.fspath(path)
     try:
         document, arrays = _read(name)
@@ -94,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         }
         return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
     except FileFormatError as error:
-        raise FileFormatError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
     except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise FileFormatError(f"{name}: not a valid sfumato release ({error})") from None
 
@@ -106,13 +112,15 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         with open(name, "rb") as file:
             header = int.from_bytes(file.read(8), "little")
     except FileNotFoundError:
-        raise FileFormatError("there is no such file") from None
+        raise MissingFileError("there is no such file") from None
     except OSError as error:
         raise FileFormatError(f"cannot be read ({error.strerror})") from None
-    if size > _LARGEST_FILE or header > _LARGEST_HEADER:
-        raise FileFormatError(f"too large for a release ({size} bytes, header {header} bytes)")
+    if size > _LARGEST_FILE:
+        raise FileFormatError(f"too large for a release ({size} bytes)")
     if size < 8 or header > size - 8:
-        raise FileFormatError("truncated, or not a sfumato file")
+        raise FileFormatError("truncated, or not a sfumato release")
+    if header > _LARGEST_HEADER:
+        raise FileFormatError(f"its header is too large for a release ({header} bytes)")
     try:
         with safe_open(name, framework="numpy") as container:
             text = (container.metadata() or {}).get("sfumato")

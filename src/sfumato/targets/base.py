@@ -22,6 +22,7 @@ class Target(ABC):
     """
 
     smoothness: Smoothness | None = None
+    largest: float | None = None  # a public bound on the size of every value, where there is one
     columns: Columns = None
 
     @abstractmethod

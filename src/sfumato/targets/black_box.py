@@ -26,7 +26,6 @@ Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
 
 _POINTS_AT_ONCE = 4096
-_LARGEST_RATIO = 2**40  # larger values, in units of the sensitivity, could meet the clamp of 64-bit integers
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class BlackBox(Target):
         ``(m, l)`` points in user units to ``(m,)`` values.
     sensitivity
         S: for all neighbouring tables (one row changed) and every point y, ``|f(y) - f'(y)| <= S``. Values beyond
-        about 2**40 S are clamped.
+        about 2**51 S are clamped (a declared range that would be is refused).
     range, fallback
         Optional public bounds of the values, and the public value that stands in wherever ``fit`` or the
         function fails or returns something that is not a finite number (default: the middle of the range, or 0).
@@ -73,23 +72,26 @@ class BlackBox(Target):
         object.__setattr__(self, "sensitivity", positive_number("sensitivity", self.sensitivity))
         low, high = -np.inf, np.inf
         if self.range is not None:
-            if not isinstance(self.range, Sequence) or len(self.range) != 2:
+            if not isinstance(self.range, Sequence | np.ndarray) or len(self.range) != 2:
                 raise ParameterTypeError(f"range must be a pair (low, high), got range={self.range!r}")
             low, high = finite_number("range[0]", self.range[0]), finite_number("range[1]", self.range[1])
             if low >= high:
                 raise ParameterError(f"range must have low < high, got range={self.range!r}")
             object.__setattr__(self, "range", (low, high))
-            if max(abs(low), abs(high)) > _LARGEST_RATIO * self.sensitivity:
-                raise ParameterError(
-                    f"sensitivity={self.sensitivity!r} is too small for range={self.range!r}: doubles cannot resolve it"
-                )
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
             raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={self.fallback!r}")
         object.__setattr__(self, "fallback", fallback)
+        if isinstance(self.columns, str):
+            raise ParameterTypeError(f"columns must be a list of names or a mapping, got columns={self.columns!r}")
         if self.smoothness is not None and not isinstance(self.smoothness, Smoothness):
             raise ParameterTypeError(f"smoothness must be sf.Smooth, sf.Hoelder or sf.Linear, got {self.smoothness!r}")
+
+    @property
+    def largest(self) -> float | None:  # type: ignore[override]
+        """The largest size that a value can have, if a range was declared."""
+        return None if self.range is None else max(abs(self.range[0]), abs(self.range[1]))
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
         if self.smoothness is None:

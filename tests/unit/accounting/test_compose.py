@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import sfumato as sf
-from sfumato.accounting.compose import ACCOUNTANTS, below, capacities, grains, largest
+from sfumato.accounting.compose import ACCOUNTANTS, GRAINS, below, capacities, grains, largest
 from sfumato.accounting.events import (
     event_from_json,
     event_of_grant,
     event_of_selection,
     under_relation,
 )
+from sfumato.checks import as_written
 from sfumato.core.gaussian import gaussian_delta, zcdp_delta
 from sfumato.errors import LedgerError, ParameterError
 
@@ -28,25 +29,25 @@ finite = st.floats(min_value=0, max_value=1e9, allow_nan=False)
 
 @given(finite)
 def test_grains_hold_every_double_exactly(value):
-    assert Fraction(grains(value), 2**1074) == Fraction(value)
+    assert Fraction(grains(value), GRAINS) == as_written(value)
     assert below(grains(value)) == value
 
 
 @given(finite, finite)
 def test_below_never_rounds_up(a, b):
-    assert Fraction(below(grains(a) + grains(b))) <= Fraction(a) + Fraction(b)
+    assert as_written(below(grains(a) + grains(b))) <= as_written(a) + as_written(b)
 
 
 @given(st.lists(st.floats(min_value=1e-6, max_value=2.0), min_size=1, max_size=30))
 def test_basic_sums_are_exact(epsilons):
     total = sum(BASIC.cost(event_of_grant(sf.Privacy(epsilon=e)))[0] for e in epsilons)
-    assert Fraction(total, 2**1074) == sum(map(Fraction, epsilons))
+    assert Fraction(total, GRAINS) == sum(map(as_written, epsilons))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 5.0, 12.0])
 def test_a_pure_epsilon_is_no_worse_than_its_gaussian(epsilon):
     """The trade-off function of pure epsilon lies above that of the mu it is charged for, on a grid."""
-    mu = math.sqrt(GAUSSIAN.cost(event_of_grant(sf.Privacy(epsilon=epsilon)))[0] / 2**1074)
+    mu = math.sqrt(GAUSSIAN.cost(event_of_grant(sf.Privacy(epsilon=epsilon)))[0] / GRAINS)
     a = np.logspace(-9, -1e-9, 10_001)
     pure = np.maximum.reduce([0 * a, 1 - np.exp(epsilon) * a, np.exp(-epsilon) * (1 - a)])
     assert (pure >= norm.cdf(norm.isf(a) - mu) - 1e-12).all()
@@ -57,9 +58,9 @@ def test_a_pure_epsilon_is_no_worse_than_its_gaussian(epsilon):
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (3.0, 1e-5), (0.1, 1e-9)])
 def test_capacities_are_within_the_limit(epsilon, delta):
     limit = sf.Privacy(epsilon=epsilon, delta=delta)
-    mu = math.sqrt(GAUSSIAN.capacity(limit)[0] / 2**1074)
+    mu = math.sqrt(GAUSSIAN.capacity(limit)[0] / GRAINS)
     assert gaussian_delta(mu, epsilon) <= delta < gaussian_delta(mu * 1.001, epsilon)
-    rho = ZCDP.capacity(limit)[0] / 2**1074
+    rho = ZCDP.capacity(limit)[0] / GRAINS
     assert zcdp_delta(rho, epsilon) <= delta < zcdp_delta(rho * 1.001, epsilon)
 
 
@@ -74,7 +75,7 @@ def test_gaussian_composition_is_exact():
 
 
 def test_zcdp_costs():
-    cost = lambda event: ZCDP.cost(event)[0] / 2**1074  # noqa: E731
+    cost = lambda event: ZCDP.cost(event)[0] / GRAINS  # noqa: E731
     assert cost(event_of_grant(sf.Privacy(epsilon=0.5))) == pytest.approx(0.125)
     assert cost(event_of_selection("exponential", sf.Privacy(epsilon=0.5), "")) == pytest.approx(0.5**2 / 8)
     assert cost(event_of_selection("permute-and-flip", sf.Privacy(epsilon=0.5), "")) == pytest.approx(0.125)
@@ -90,7 +91,7 @@ def test_best_splits_delta_evenly_and_uses_what_applies():
     limit = sf.Privacy(epsilon=1.0, delta=3e-6)
     found = capacities(limit, "best")
     assert set(found) == {"basic", "zcdp", "gaussian"}
-    assert 3 * Fraction(found["basic"][1], 2**1074) <= Fraction(3e-6)
+    assert 3 * Fraction(found["basic"][1], GRAINS) <= as_written(3e-6)
     assert found["gaussian"] <= GAUSSIAN.capacity(sf.Privacy(epsilon=1.0, delta=1e-6))
     assert set(capacities(sf.Privacy(epsilon=1.0), "best")) == {"basic"}
     assert set(capacities(sf.Privacy(rho=1.0), "best")) == {"zcdp"}

@@ -8,7 +8,6 @@ import pickle
 import sqlite3
 import stat
 import threading
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -81,20 +80,19 @@ def test_selection_and_thresholds_pay_too(account):
 
 
 def test_basic_sums_are_exact(ledger):
-    """Ten times 0.1 is more than 1, because the double 0.1 is: the exact sum is refused, nine are not."""
+    """Ten times one tenth make one, as they are written, and not a hair more fits."""
     account = ledger.account("exact", limit=sf.Privacy(epsilon=1.0))
-    assert 10 * Fraction(0.1) > 1
-    for _ in range(9):
+    assert sum([0.1] * 10) != 1.0  # doubles do not know it
+    for _ in range(10):
         account.charge(event_of_grant(sf.Privacy(epsilon=0.1)))
+    assert account.remaining().epsilon == 0.0
     with pytest.raises(BudgetExceededError):
-        account.charge(event_of_grant(sf.Privacy(epsilon=0.1)))
-    account.charge(event_of_grant(sf.Privacy(epsilon=account.remaining().epsilon)))
-    assert account.remaining().epsilon < 1e-15
+        account.charge(event_of_grant(sf.Privacy(epsilon=1e-300)))
 
 
 def test_many_gaussians_are_cheaper_than_their_sum(ledger):
     """Forty releases of (0.3, 1e-8): epsilon 12 by adding up, admitted at 3 by the Gaussian and zCDP accountants."""
-    account = ledger.account("many", limit=sf.Privacy(epsilon=3.0, delta=1e-6))
+    account = ledger.account("many", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="best")
     event = event_of_grant(sf.Privacy(epsilon=0.3, delta=1e-8))
     for _ in range(40):
         account.charge(event)
@@ -164,6 +162,7 @@ def test_a_handle_survives_scikit_learns_clone(account):
             self.ledger = ledger
 
     cloned = base.clone(Estimator(account)).ledger
+    assert base.clone(account) == account
     publish(cloned)
     assert account.remaining().epsilon == 2.0
 
@@ -221,7 +220,9 @@ def test_one_name_has_one_limit(ledger, account, limit):
 
 def test_one_name_has_one_accountant(ledger, account):
     with pytest.raises(LedgerError, match="another limit"):
-        ledger.account("clinic", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="basic")
+        ledger.account("clinic", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="best")
+    with pytest.raises(ParameterError, match="fixed when an account is created"):
+        ledger.account("clinic", accountant="basic")
 
 
 def test_zero_limits_are_refused():
@@ -363,12 +364,36 @@ def test_a_read_only_connection_is_said(account):
 def test_a_replaced_file_is_noticed(account, tmp_path):
     publish(account)
     os.rename(account.path, tmp_path / "old.db")
-    with pytest.raises(LedgerError, match="replaced or removed"):
+    with pytest.raises(LedgerError, match="replaced, removed or damaged"):
         publish(account)
     (tmp_path / "budget.db").write_bytes(b"")
-    with pytest.raises(LedgerError, match="replaced or removed"):
+    with pytest.raises(LedgerError, match="replaced, removed or damaged"):
         publish(account)
     store.close_all()
+
+
+def test_a_path_can_be_opened_anew_after_its_file_was_removed(ledger, account):
+    publish(account)
+    for suffix in ("", "-wal", "-shm"):
+        os.unlink(ledger.path + suffix)
+    again = sf.Ledger(ledger.path).account("clinic", limit=sf.Privacy(epsilon=5.0))
+    assert again.remaining().epsilon == 5.0
+
+
+def test_garbage_over_an_open_ledger_is_noticed(account):
+    publish(account)
+    with open(account.path, "wb") as file:
+        file.write(b"garbage" * 1000)
+    with pytest.raises(LedgerError, match="damaged"):
+        publish(account)
+
+
+def test_the_default_accountant_lets_the_limit_be_spent_at_once(ledger):
+    limit = sf.Privacy(epsilon=1.0, delta=1e-6)
+    account = ledger.account("once", limit=limit)
+    assert (account.remaining().epsilon, account.remaining().delta) == (1.0, 1e-6)
+    publish(account, limit)
+    assert (account.remaining().epsilon, account.remaining().delta) == (0.0, 0.0)
 
 
 def test_a_second_hard_link_is_refused(account, tmp_path):

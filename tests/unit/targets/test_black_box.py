@@ -107,8 +107,19 @@ def test_a_target_is_immutable():
 
 
 def test_a_sensitivity_that_doubles_cannot_resolve_is_refused():
-    with pytest.raises(ParameterError, match="sensitivity"):
-        BlackBox(constant(0.0), sensitivity=1e-300, range=(0, 1))
+    target = BlackBox(constant(0.0), sensitivity=1e-300, range=(0, 1))
+    with pytest.raises(ParameterError, match="64-bit"):
+        sf.release(target, np.zeros(3), sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0), basis=sf.Bernstein(2))
+
+
+@pytest.mark.parametrize(("sensitivity", "epsilon"), [(1e-9, 1e6), (1e-3, 1e10), (1e-12, 1.0), (1e-14, 1.0)])
+def test_with_next_to_no_noise_the_release_is_the_expansion(sensitivity, epsilon):
+    function = lambda points: 1.0 + points[:, 0]  # noqa: E731
+    box, basis = sf.Box([(0, 1)]), sf.Bernstein(4, 2)
+    target = BlackBox(lambda _: function, sensitivity=sensitivity, range=(0, 3))
+    release = sf.release(target, np.zeros(3), box, sf.Privacy(epsilon=epsilon), basis=basis)
+    grid = np.linspace(0, 1, 7)
+    assert release(grid) == pytest.approx(basis.approximate(function, box)(grid), abs=1e-9)
 
 
 # --- certificates -------------------------------------------------------------------------------------------------
@@ -201,7 +212,6 @@ BROKEN = {
     "function raises": lambda data: fail,
     "function exits": lambda data: leave,
     "function returns nothing": lambda data: lambda points: None,
-    "function returns a scalar": lambda data: lambda points: 0.7,
     "function returns too few": lambda data: lambda points: np.zeros(len(points) - 1),
     "function returns a matrix": lambda data: lambda points: np.zeros((len(points), 2)),
     "function returns text": lambda data: lambda points: ["x"] * len(points),
