@@ -22,6 +22,7 @@ from sfumato.errors import LedgerError
 _APPLICATION = 0x5F0A70  # marks the file as ours
 _VERSION = 1
 _WAIT_SECONDS = 20.0
+_PAGE = 4096  # SQLite's files are whole pages
 
 metadata = sa.MetaData()
 
@@ -102,7 +103,7 @@ def connect(path: str) -> sa.Connection:
         known = None
     if known is None:
         known = _connections[path] = _open(path)
-    elif known.info["file"] != _file_of(path) or not _is_database(path):
+    elif known.info["file"] != _file_of(path):
         raise LedgerError(f"{path} was replaced, removed or damaged while in use; nothing was released. Open it anew")
     return known
 
@@ -133,18 +134,18 @@ def forget(path: str) -> None:
             _connections.pop(path).close()
 
 
-def _is_database(path: str) -> bool:
-    """Whether the file still starts as SQLite's files do; an open connection would not notice if it did not."""
-    with open(path, "rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-
-
 def _file_of(path: str) -> tuple[int, int]:
-    """Which file a path leads to. A hard link would have a log of its own, and so a second budget: refused."""
+    """Which file a path leads to. A hard link would have a log of its own, and so a second budget: refused.
+
+    The file is never opened to look into it: closing it again would drop the locks that SQLite holds on it in this
+    process, and another process could throw away the log.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return (0, 0)
+    if not found.st_size or found.st_size % _PAGE:
+        return (0, 0)  # not a database any more: something has written over it
     if found.st_nlink > 1:
         raise LedgerError(f"{path} has {found.st_nlink} hard links; a ledger must have one name, use symbolic links")
     return found.st_dev, found.st_ino
@@ -183,6 +184,7 @@ def _transaction(path: str, begin: str) -> Iterator[sa.Connection]:
 def _open_schema(connection: sa.Connection, path: str) -> None:
     """Create the tables in a new file; refuse a file that is not a ledger of ours."""
     if not _identity(connection, path):
+        connection.exec_driver_sql(f"PRAGMA page_size={_PAGE}")
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         if not _identity(connection, path):  # another process may have been faster

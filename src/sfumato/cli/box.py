@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import settings
+from sfumato.cli.options import box_option, settings
 from sfumato.cli.output import show
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, SchemaError
 
 
 def box(
@@ -19,14 +19,23 @@ def box(
         Path, typer.Option("--output", "-o", metavar="TOML", help="Where to write; - for stdout.")
     ] = Path("columns.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    check: Annotated[Path | None, box_option] = None,
 ) -> None:
     """Draft a box file for a table: the names of its columns, with bounds for you to fill in.
 
-    Nothing else is taken from the data: bounds and categories must be known without looking at them.
+    Nothing else is taken from the data: bounds and categories must be known without looking at them. With --box,
+    check a filled-in file against the table's columns instead.
     """
-    from sfumato.boxfile import column_types, template
+    from sfumato.boxfile import column_types, read_box, template
 
     columns = column_types(data)
+    if check is not None:
+        checked = read_box(check)
+        missing = [name for name in checked.names if name not in dict(columns)]
+        if missing:
+            raise SchemaError(f"{check}: column {missing[0]!r} is not in {data.name}")
+        show(ctx, {"box": str(check), "columns": list(checked.names)}, f"{check}: {checked!r} fits {data.name}")
+        return
     text = template(columns, data.name)
     listed = [{"name": name, "type": kind} for name, kind in columns]
     if str(output) == "-":

@@ -68,3 +68,14 @@ def test_the_box_option(tmp_path):
     assert CliRunner().invoke(app, ["--box", str(tmp_path / "columns.toml")]).exit_code == 0
     assert seen[0].names == ("age",)
     assert CliRunner().invoke(app, []).exit_code == 2
+
+
+def test_a_filled_in_file_is_checked_against_the_table(sfumato, data, tmp_path):
+    filled = tmp_path / "columns.toml"
+    filled.write_text("[columns.age]\nlow = 0\nhigh = 110\n")
+    assert "fits cohort.csv" in sfumato("box", data, "--box", filled).out.replace("\n", " ")
+    assert sfumato("box", data, "--box", filled, "--json").data["columns"] == ["age"]
+    filled.write_text("[columns.bmi]\nlow = 0\nhigh = 110\n")
+    sfumato("box", data, "--box", filled).failed(2, "'bmi' is not in")
+    filled.write_text("[columns.age]\nlow = 0\nhigh = 110\nmode = 3\n")
+    sfumato("box", data, "--box", filled).failed(2, "mode")
