@@ -45,8 +45,9 @@ def create(
         typer.Option(metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, instead of rows."),
     ] = None,
     accountant: Annotated[
-        str, typer.Option(metavar="best|basic|zcdp|gaussian", help="How spending is added up.")
-    ] = "best",
+        str | None,
+        typer.Option(metavar="basic|zcdp|gaussian|best", help="How spending is added up; best suits many releases."),
+    ] = None,
 ) -> None:
     """Create an account with a limit that can never be raised."""
     limit = sf.Privacy(epsilon, delta, rho, neighbours, "row" if person is None else _person(person))
