@@ -95,8 +95,9 @@ class AccountState:
     def balance(self) -> Balance:
         """What is left, by the accountant that leaves most."""
         left = self._left
-        best = max(left, key=lambda name: ACCOUNTANTS[name].pure_epsilon(left[name]), default=None)
-        epsilon = 0.0 if best is None else ACCOUNTANTS[best].pure_epsilon(left[best])
+        room = {name: ACCOUNTANTS[name].pure_epsilon(amount) for name, amount in left.items()}
+        best = max(room, key=lambda name: room[name], default=None)
+        epsilon = 0.0 if best is None else room[best]
         basic, zcdp = left.get("basic"), left.get("zcdp")
         named = best or self.accountant
         return Balance(
@@ -168,7 +169,8 @@ def sums_from_json(text: str) -> Sums:
 
 def _long(text: str) -> int:
     digits, zeros = text.split("e")
-    return int(f"{digits}{'0' * int(zeros)}")
+    power: int = 10 ** int(zeros)  # many times faster than reading all the zeros as text
+    return int(digits) * power
 
 
 # --- words ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 from sfumato.accounting.events import Event
@@ -28,6 +29,7 @@ _COARSE = 10**360  # costs that are not exact are rounded up to multiples of 1e-
 _LARGEST_PURE = 600.0  # the Gaussian accountant counts no larger pure epsilon
 
 
+@lru_cache(maxsize=4096)
 def grains(value: float) -> int:
     """A double as a whole number of grains, exactly as it is written."""
     if not math.isfinite(value):

@@ -38,11 +38,21 @@ from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt
 
-# The newest entry of a book knows the book's sums.
+# The newest entry of a book knows the book's sums; both books of an account, which lie side by side, in one query.
 _NEWEST = compiled(
-    sa.select(entries.c.id, entries.c.sums_json)
-    .where(entries.c.id > sa.bindparam("start"), entries.c.id < sa.bindparam("stop"))
-    .order_by(entries.c.id.desc())
+    sa.select(entries.c.id, entries.c.sums_json).where(
+        entries.c.id.in_(
+            [
+                sa.select(sa.func.max(newest.c.id))
+                .where(newest.c.id > sa.bindparam(start), newest.c.id < sa.bindparam(stop))
+                .scalar_subquery()
+                for newest, start, stop in (
+                    (entries.alias(), "start", "middle"),
+                    (entries.alias(), "middle", "stop"),
+                )
+            ]
+        )
+    )
 )
 _INSERT = compiled(sa.insert(entries))
 _PUBLISHED = compiled(
@@ -188,7 +198,7 @@ class Account:
         """Add up all entries anew, for instance after an accountant has become better."""
         with writing(self.path) as connection:
             for book in BOOKS:
-                state = self._state(connection, book)
+                state = self._books(connection)[0][book]
                 start = place(state.account, book)
                 mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
                 again = state.zero()
@@ -197,8 +207,15 @@ class Account:
                 newest = entries.c.id == start + state.entries
                 connection.execute(sa.update(entries).where(newest).values(sums_json=sums_to_json(again.sums)))
 
-    def charge(self, event: Event) -> Receipt:
-        """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises."""
+    def charge(self, event: Event) -> int:
+        """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises.
+
+        Returns the number of the entry. ``spend`` is what release paths use.
+        """
+        return self._reserve(event)[0]
+
+    def _reserve(self, event: Event) -> tuple[int, AccountState]:
+        """Charge; the entry's number, and the account as it is then (with all entries for a random one)."""
         book = _book(event.confidence < 1)
         with writing(self.path) as connection:
             books, together = self._books(connection)
@@ -215,14 +232,15 @@ class Account:
                 "created": _now(),
             }
             run(connection, _INSERT, values)
-        balance = (after if book == "random" else entry).balance()
-        limit = limit_words(balance.limit)
-        return Receipt(self.name, entry.entries, balance.accountant, limit, balance.spent, balance.words())
+        return entry.entries, after if book == "random" else entry
 
     @contextmanager
     def spend(self, event: Event) -> Iterator[Receipt]:
         """Reserve; let the block draw its noise; mark the entry published. The one place where budgets are spent."""
-        receipt = self.charge(event)
+        number, state = self._reserve(event)
+        balance = state.balance()
+        limit = limit_words(balance.limit)
+        receipt = Receipt(self.name, number, balance.accountant, limit, balance.spent, balance.words())
         yield receipt
         try:
             with writing(self.path) as connection:
@@ -244,17 +262,16 @@ class Account:
             known[self.name] = row
         return known[self.name]
 
-    def _state(self, connection: sa.Connection, book: str) -> AccountState:
-        """What one book adds up to."""
-        row = self._account(connection)
-        empty = AccountState(self.name, row.id, limit_from_json(row.limit_json), row.accountant, {}, 0).zero()
-        start = place(row.id, book)
-        newest = run(connection, _NEWEST, {"start": start, "stop": start + BOOK_SIZE}).fetchone()
-        return empty if newest is None else empty.with_sums(sums_from_json(newest[1]), newest[0] - start)
-
     def _books(self, connection: sa.Connection) -> tuple[dict[str, AccountState], AccountState]:
         """What each book adds up to, and what all entries add up to together."""
-        books = {book: self._state(connection, book) for book in BOOKS}
+        row = self._account(connection)
+        empty = AccountState(self.name, row.id, limit_from_json(row.limit_json), row.accountant, {}, 0).zero()
+        books = dict.fromkeys(BOOKS, empty)
+        start, middle = (place(row.id, book) for book in BOOKS)
+        edges = {"start": start, "middle": middle, "stop": middle + BOOK_SIZE}
+        for number, sums in run(connection, _NEWEST, edges):
+            book, first = (BOOKS[1], middle) if number > middle else (BOOKS[0], start)
+            books[book] = empty.with_sums(sums_from_json(sums), number - first)
         return books, books["dp"].joined(books["random"])
 
 
