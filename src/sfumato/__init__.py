@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato import errors, noise
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
+    from sfumato.bases.lattice import Binning, SplitLattice
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
     from sfumato.boxfile import read_box
     from sfumato.choosing import AboveThreshold, select
@@ -26,23 +27,31 @@ if TYPE_CHECKING:
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
     from sfumato.pipeline import Plan, plan, release
+    from sfumato.releases.density import DensityRelease
     from sfumato.releases.function import FunctionRelease
+    from sfumato.releases.grouped import GroupedDensityRelease
     from sfumato.releases.io import load
     from sfumato.targets.black_box import BlackBox
+    from sfumato.targets.density import KDE
+    from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
-    "Account": "accounting.ledger",
     "AboveThreshold": "choosing",
+    "Account": "accounting.ledger",
     "Bernstein": "bases.bernstein",
+    "Binning": "bases.lattice",
     "BlackBox": "targets.black_box",
     "Box": "core.box",
     "Categorical": "core.box",
     "Certificate": "core.certificate",
+    "DensityRelease": "releases.density",
     "FunctionRelease": "releases.function",
+    "GroupedDensityRelease": "releases.grouped",
     "Guarantee": "core.privacy",
     "Hoelder": "bases.smoothness",
     "Integer": "core.box",
+    "KDE": "targets.density",
     "Ledger": "accounting.ledger",
     "Linear": "bases.smoothness",
     "Periodic": "core.box",
@@ -50,7 +59,9 @@ _HOMES = {
     "Plan": "pipeline",
     "Privacy": "core.privacy",
     "Smooth": "bases.smoothness",
+    "SplitLattice": "bases.lattice",
     "Step": "bases.bernstein",
+    "Tuned": "targets.tuning",
     "load": "releases.io",
     "plan": "pipeline",
     "read_box": "boxfile",
@@ -59,14 +70,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "KDE",
     "AboveThreshold",
     "Account",
     "Bernstein",
+    "Binning",
     "BlackBox",
     "Box",
     "Categorical",
     "Certificate",
+    "DensityRelease",
     "FunctionRelease",
+    "GroupedDensityRelease",
     "Guarantee",
     "Hoelder",
     "Integer",
@@ -77,7 +92,9 @@ __all__ = [
     "Plan",
     "Privacy",
     "Smooth",
+    "SplitLattice",
     "Step",
+    "Tuned",
     "__version__",
     "errors",
     "load",

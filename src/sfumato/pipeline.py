@@ -10,8 +10,7 @@ from typing import Any
 
 from sfumato.accounting.charging import Payer, charged, check_payer
 from sfumato.accounting.events import event_of_release
-from sfumato.bases.base import LatticeBasis
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer, probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -21,9 +20,9 @@ from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
-from sfumato.releases.function import FunctionRelease
-from sfumato.releases.uncertainty import sup_noise
-from sfumato.targets.base import Target
+from sfumato.targets.base import Published, Target
+from sfumato.targets.tuning import Tuned
+from sfumato.tuning import tune
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Plan:
     better than this order on every target of that sensitivity (the paper's Theorem 8, for epsilon up to 1).
     """
 
-    basis: LatticeBasis
+    basis: Basis
     law: NoiseLaw
     guarantee: Guarantee
     confidence: float
@@ -70,13 +69,14 @@ class Plan:
 def _check(target: object, box: object, privacy: object, basis: object) -> None:
     """Refuse what is missing or of the wrong type before any data are read."""
     if not isinstance(target, Target):
-        raise ParameterTypeError(f"target must be a target such as sf.BlackBox, got {type(target).__name__}")
+        raise ParameterTypeError(f"target must be a target such as sf.KDE or sf.BlackBox, got {type(target).__name__}")
     if not isinstance(box, Box):
         raise ParameterTypeError(f"box must be an sf.Box with public bounds (they are never inferred), got {box!r}")
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
-    if not isinstance(basis, LatticeBasis) and not (isinstance(basis, str) and basis == "auto"):
+    if not isinstance(basis, Basis | Tuned) and not (isinstance(basis, str) and basis == "auto"):
         raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
+    target.check_box(box)
 
 
 def _check_size(target: Target, law: NoiseLaw) -> None:
@@ -89,10 +89,11 @@ def _check_size(target: Target, law: NoiseLaw) -> None:
 
 
 def _certify(
-    target: Target, box: Box, privacy: Privacy, n: int | None, basis: LatticeBasis | str
-) -> tuple[LatticeBasis, Certificate]:
+    target: Target, box: Box, privacy: Privacy, n: int | None, basis: Basis | str
+) -> tuple[Basis, Certificate]:
     """The basis and how far neighbours move the coefficients in it, from public quantities only."""
-    chosen = basis if isinstance(basis, LatticeBasis) else target.choose_basis(box, n, privacy)
+    chosen = basis if isinstance(basis, Basis) else target.choose_basis(box, n, privacy)
+    target.check_basis(chosen, box)
     return chosen, target.certificate(chosen, box, n, privacy)
 
 
@@ -102,7 +103,7 @@ def plan(
     privacy: Privacy,
     n: int | None = None,
     *,
-    basis: LatticeBasis | str = "auto",
+    basis: Basis | Tuned | str = "auto",
     noise: str = "auto",
     confidence: float = 0.95,
 ) -> Plan:
@@ -113,18 +114,20 @@ def plan(
     _check(target, box, privacy, basis)
     if n is not None:
         positive_integer("n", n)
+    if isinstance(basis, Tuned):
+        raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
+    target = target.settled(box, n, privacy)
     chosen, certificate = _certify(target, box, privacy, n, basis)
-    law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
-    mean, high = sup_noise(chosen, box, law, probability("confidence", confidence))
-    smoothness = target.smoothness
+    law, guarantee = calibrate(certificate, target.size(chosen, box), privacy, noise)
+    errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
     return Plan(
         basis=chosen,
         law=law,
         guarantee=guarantee,
         confidence=confidence,
-        mean_noise_error=mean,
-        noise_error=high,
-        approximation_error=None if smoothness is None else smoothness.approximation_error(chosen, box),
+        mean_noise_error=errors.mean_noise,
+        noise_error=errors.noise,
+        approximation_error=errors.approximation,
         lower_bound=certificate.bound / privacy.epsilon if privacy.epsilon and privacy.epsilon <= 1 else None,
     )
 
@@ -135,17 +138,17 @@ def release(
     box: Box | None = None,
     privacy: Privacy | None = None,
     *,
-    basis: LatticeBasis | str = "auto",
+    basis: Basis | Tuned | str = "auto",
     noise: str = "auto",
     engine: Engine | None = None,
     ledger: Payer | None = None,
-) -> FunctionRelease:
+) -> Any:
     """Publish a function of private data.
 
     Parameters
     ----------
     target
-        What to publish, such as ``sf.BlackBox(fit, sensitivity=S)``.
+        What to publish, such as ``sf.KDE(bandwidth=2.5)`` or ``sf.BlackBox(fit, sensitivity=S)``.
     data
         A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, or a path to CSV or Parquet.
     box
@@ -153,7 +156,8 @@ def release(
     privacy
         What you grant: ``sf.Privacy(epsilon=1.0)``, ``(epsilon, delta)`` or ``rho``.
     basis
-        Such as ``sf.Bernstein(degree=20, order=3)``; ``"auto"`` picks from public quantities.
+        Such as ``sf.Bernstein(degree=20, order=3)``; ``"auto"`` picks from public quantities, ``sf.Tuned([...])``
+        selects by the data and pays for it.
     noise
         ``"auto"``: the K-norm noise of the certificate for pure epsilon, Gaussian otherwise; ``"laplace"`` is
         the paper's.
@@ -170,21 +174,19 @@ def release(
     check_payer(ledger)
     assert box is not None and privacy is not None
     table = open_table(data, box, privacy.unit, target.columns)
+    gathered = target.gather(table, box, engine or MemoryEngine())
     # The number of rows is public only where neighbours replace single rows.
-    n = table.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
-    chosen, certificate = _certify(target, box, privacy, n, basis)
-    law, guarantee = calibrate(certificate, chosen.size(box), privacy, noise)
+    n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+    tuned = tune(target, gathered, box, n, privacy, basis, ledger)
+    target, rest = tuned.target.settled(box, n, tuned.privacy), tuned.privacy
+    chosen, certificate = _certify(target, box, rest, n, tuned.basis)
+    law, guarantee = calibrate(certificate, target.size(chosen, box), rest, noise)
     _check_size(target, law)
-    private = target.coefficients(table, chosen, box, certificate, engine or MemoryEngine())
+    private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")
     with charged(ledger, event_of_release(law, guarantee, target.describe()[0][1])) as receipt:
-        noisy, law, guarantee = publish(private, privacy, noise)
-    return FunctionRelease(
-        guarantee=guarantee,
-        law=law,
-        target=target.describe(),
-        receipt=receipt,
-        expansion=Expansion(chosen, box, noisy),
-        smoothness=target.smoothness,
-    )
+        noisy, law, guarantee = publish(private, rest, noise)
+    automatic = isinstance(tuned.basis, str)
+    promised = tuned.promise(guarantee, privacy)
+    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, automatic))

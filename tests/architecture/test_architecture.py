@@ -23,8 +23,9 @@ LAYERS = [
     {"plotting", "report"},
     {"accounting", "engines"},
     {"targets"},
-    {"pipeline", "noise", "choosing"},
+    {"pipeline", "noise", "choosing", "tuning"},
     {"boxfile", "demo"},
+    {"estimators"},
     {"cli"},
 ]
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
@@ -92,8 +93,8 @@ def test_the_core_is_small_enough_to_read_in_an_hour():
 
 
 RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets)\b|os\.urandom|getrandom", re.M)
-# With a public seed: simulates public noise laws, and never sees data; simulates the patients of the demo.
-SIMULATION = {"releases/uncertainty.py", "demo.py"}
+# Simulates public noise laws, draws from published densities, and makes up the patients of the demo; never sees data.
+SIMULATION = {"bases/prediction.py", "releases/uncertainty.py", "releases/distribution.py", "demo.py"}
 
 
 def test_randomness_comes_from_one_module():
@@ -113,6 +114,8 @@ def test_only_the_doors_draw_noise():
 def test_private_vectors_are_opened_by_the_door_only():
     opened = {name_of(f) for f in FILES if re.search(r"\._values\b", f.read_text())}
     assert opened == {"core/mechanism.py"}
+    counted = {name_of(f) for f in FILES if re.search(r"counts\.open\(\)", f.read_text())}
+    assert counted == {"targets/density.py"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -24,7 +24,7 @@ def lattice_values(target: sf.BlackBox, basis=BASIS, box=BOX):
 
     def statistic(data: np.ndarray) -> np.ndarray:
         certificate = target.certificate(basis, box, None, sf.Privacy(epsilon=1.0))
-        private = target.coefficients(Table(data, len(data)), basis, box, certificate, MemoryEngine())
+        private = target.coefficients(Table(data, len(data)), basis, box, certificate)
         assert isinstance(private, Private)
         return private._values
 

@@ -3,19 +3,26 @@
 Inherit, and give ``engines()``: the same engine cut in different ways.
 """
 
+import math
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import sfumato as sf
 from sfumato.core.quantize import truncate_records
+from sfumato.engines.cells import Cells
 from sfumato.engines.tables import open_table
 
 BOX = sf.Box({"a": (-1, 1), "b": (0, 10)})
 BUDGET = 2**20
 EXPONENT = -24
+CELLS = Cells(BOX, (7, 5))
+MIXED = sf.Box({"a": (-1, 1), "s": sf.Categorical(["f", "m"]), "h": sf.Periodic(0, 24), "g": sf.Categorical([1, 2])})
+MIXED_CELLS = Cells(MIXED, (7, 2, 3, 2))
 
 
 def contribution(records):
@@ -80,3 +87,80 @@ class EngineContract:
         spoiled = np.concatenate([records, np.full((50, 2), np.nan)])
         for engine in self.engines():
             assert np.array_equal(self.sum(engine, spoiled), self.sum(engine, records))
+
+    # --- counts -------------------------------------------------------------------------------------------------
+
+    def count(self, engine, data, cells=CELLS):
+        counts = engine.count(open_table(data, cells.box, "row"), cells)
+        return counts.rows, counts._tally
+
+    @pytest.fixture
+    def hostile(self, records):
+        spoiled = records.copy()
+        spoiled[3] = [1e308, -1e308]
+        spoiled[4] = [-math.inf, 5e-324]
+        spoiled[6] = [1.0, 10.0]
+        return spoiled
+
+    @pytest.fixture
+    def every_kind(self, hostile, tmp_path):
+        """The same records as every kind of table."""
+        generator = np.random.default_rng(5)
+        numbers = {"a": hostile[:, 0], "h": hostile[:, 1] / 3 + 3, "g": generator.integers(0, 4, 1000) / 1}
+        finite = {name: np.where(np.isfinite(values), values, math.nan) for name, values in numbers.items()}
+        missing = {name: [None if math.isnan(v) else v for v in values.tolist()] for name, values in finite.items()}
+        text = {"s": generator.choice(["f", "m", "x", ""], 1000).tolist()}
+        arrow = pa.table(missing | text)
+        parquet.write_table(arrow, tmp_path / "t.parquet", row_group_size=300)
+        parquet.write_table(
+            arrow.set_column(arrow.column_names.index("s"), "s", arrow["s"].dictionary_encode()), tmp_path / "d.parquet"
+        )
+        lines = zip(*(missing | text).values(), strict=True)
+        rows = [",".join("NA" if v is None else str(v) for v in line) for line in lines]
+        (tmp_path / "t.csv").write_text("a,h,g,s\n" + "\n".join([*rows[:400], "torn", "1,2,3,4,5", *rows[400:]]) + "\n")
+        return [
+            pd.DataFrame(finite | text),
+            pd.DataFrame(finite | text).convert_dtypes(),
+            pl.DataFrame(missing | text),
+            pl.DataFrame(missing | text).with_columns(pl.col("s").cast(pl.Categorical)),
+            arrow,
+            pa.concat_tables([arrow[:10], arrow[10:]]),
+            *(tmp_path / name for name in ("t.parquet", "d.parquet", "t.csv")),
+        ]
+
+    def test_counts_are_those_of_python_integers(self, hostile):
+        expected = np.zeros(CELLS.shape, dtype=np.int64)
+        for a, b in BOX.clean(hostile).tolist():
+            if a == a and b == b:
+                expected[min(math.floor((a + 1) / 2 * 7), 6), min(math.floor(b / 10 * 5), 4)] += 1
+        for engine in self.engines():
+            rows, found = self.count(engine, hostile)
+            assert rows == 1000
+            assert found.dtype == np.int64
+            assert np.array_equal(found, expected)
+
+    def test_every_order_of_records_gives_the_same_counts(self, hostile):
+        orders = [slice(None), slice(None, None, -1), np.random.default_rng(1).permutation(len(hostile))]
+        for engine in self.engines():
+            assert len({self.count(engine, hostile[order])[1].tobytes() for order in orders}) == 1
+
+    def test_every_kind_of_table_gives_the_same_counts(self, every_kind):
+        found = {
+            (rows, values.tobytes())
+            for engine in self.engines()
+            for rows, values in (self.count(engine, data, MIXED_CELLS) for data in every_kind)
+        }
+        assert len(found) == 1
+        assert next(iter(found))[0] == 1000
+
+    def test_counts_of_parts_add_up(self, hostile):
+        for engine in self.engines():
+            parts = self.count(engine, hostile[:123])[1] + self.count(engine, hostile[123:])[1]
+            assert np.array_equal(parts, self.count(engine, hostile)[1])
+
+    def test_no_records_have_no_counts(self):
+        for engine in self.engines():
+            rows, found = self.count(engine, np.zeros((0, 2)))
+            assert rows == 0
+            assert found.shape == CELLS.shape
+            assert not found.any()

@@ -28,8 +28,20 @@ LARGEST_LATTICE = 2**26  # half a gigabyte of coefficients
 _BLOCK = 2**15  # doubles held at once while evaluating
 
 
+class Basis(ABC):
+    """A public finite family in which a target is written."""
+
+    @abstractmethod
+    def size(self, box: Box) -> int:
+        """The number of coefficients."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which a release file rebuilds the basis."""
+
+
 @dataclass(frozen=True)
-class LatticeBasis(ABC):
+class LatticeBasis(Basis):
     """A tensor-product basis on the lattice ``{0, 1/k, ..., 1}`` of each axis of the box.
 
     Parameters
@@ -67,10 +79,6 @@ class LatticeBasis(ABC):
     @abstractmethod
     def lebesgue_constant(self, degree: int) -> float:
         """The largest sum of absolute weights at any point of [0, 1], along one axis, from above."""
-
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """Plain data from which a release file rebuilds the basis."""
 
     def degrees(self, box: Box) -> tuple[int, ...]:
         """The degree along each axis of the box."""

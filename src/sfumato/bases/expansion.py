@@ -62,9 +62,7 @@ class Expansion:
 
     def derivative(self, column: str | int | None = None) -> Expansion:
         """The partial derivative along a column (by name or position; needed when there are several)."""
-        if column is None and self.box.dimension > 1:
-            raise ParameterError(f"column must be one of {self.box.names}, got column=None")
-        axis = 0 if column is None else self._axis(column)
+        axis = column_axis(self.box, column)
         orders = tuple(d + (i == axis) for i, d in enumerate(self.derivatives))
         self.basis.axis_values(self.basis.degrees(self.box)[axis], np.zeros(1), orders[axis])  # may refuse
         return replace(self, derivatives=orders)
@@ -74,7 +72,7 @@ class Expansion:
         if any(self.derivatives):
             raise ParameterError("integrate the function itself, not its derivative")
         low, high = self.box.low, self.box.high
-        start, stop = self._sub_box(over)
+        start, stop = sub_box(self.box, over)
         value: Floats = self._tensor
         for degree, a, b in zip(
             self.basis.degrees(self.box), (start - low) / (high - low), (stop - low) / (high - low), strict=True
@@ -82,40 +80,44 @@ class Expansion:
             value = np.tensordot(self.basis.axis_integral(degree, float(a), float(b)), value, axes=(0, 0))
         return float(value) * float(np.prod(high - low))
 
-    def _axis(self, column: str | int) -> int:
-        if isinstance(column, str) and column in self.box.names:
-            return self.box.names.index(column)
-        if isinstance(column, int) and 0 <= column < self.box.dimension:
-            return column
-        raise ParameterError(f"column must be one of {self.box.names}, got column={column!r}")
 
-    def _sub_box(self, over: SubBox | None) -> tuple[Floats, Floats]:
-        low, high = self.box.low, self.box.high
-        start, stop = low.copy(), high.copy()
-        for name, (a, b) in self._bounds(over).items():
-            axis = self._axis(name)
-            if not low[axis] <= a <= b <= high[axis]:
-                allowed = (float(low[axis]), float(high[axis]))
-                raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {allowed}, got {(a, b)}")
-            start[axis], stop[axis] = a, b
-        return start, stop
+def column_axis(box: Box, column: str | int | None) -> int:
+    """The position of a column, by name or position; None will do when there is only one."""
+    if column is None and box.dimension == 1:
+        return 0
+    if isinstance(column, str) and column in box.names:
+        return box.names.index(column)
+    if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < box.dimension:
+        return column
+    raise ParameterError(f"column must be one of {box.names}, got column={column!r}")
 
-    def _bounds(self, over: SubBox | None) -> dict[str, tuple[float, float]]:
-        """The sub-box by column, from any of the ways to write it; a single pair will do for one column."""
-        if over is None:
-            return {}
-        if isinstance(over, Box):
-            over = {n: (c.low, c.high) for n, c in zip(over.names, over.intervals(), strict=True)}
-        try:
-            if not isinstance(over, Mapping):
-                pairs: Any = [over] if self.box.dimension == 1 and np.ndim(over) == 1 else over
-                if len(pairs) != self.box.dimension:
-                    raise ParameterError(f"over needs one (low, high) per column ({self.box.dimension}), got {over!r}")
-                over = dict(zip(self.box.names, pairs, strict=True))
-            return {name: (float(low), float(high)) for name, (low, high) in over.items()}
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ParameterError):
-                raise
-            raise ParameterTypeError(
-                f"over must be a box, a mapping or one (low, high) per column, got {over!r}"
-            ) from None
+
+def sub_box(box: Box, over: SubBox | None) -> tuple[Floats, Floats]:
+    """The corners of a part of the box: ``{"age": (0, 50)}`` or one pair per column; None means all of it."""
+    start, stop = box.low, box.high
+    for name, (a, b) in _bounds(box, over).items():
+        axis = column_axis(box, name)
+        if not start[axis] <= a <= b <= stop[axis]:
+            allowed = (float(start[axis]), float(stop[axis]))
+            raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {allowed}, got {(a, b)}")
+        start[axis], stop[axis] = a, b
+    return start, stop
+
+
+def _bounds(box: Box, over: SubBox | None) -> dict[str, tuple[float, float]]:
+    """The sub-box by column, from any of the ways to write it; a single pair will do for one column."""
+    if over is None:
+        return {}
+    if isinstance(over, Box):
+        over = {n: (c.low, c.high) for n, c in zip(over.names, over.intervals(), strict=True)}
+    try:
+        if not isinstance(over, Mapping):
+            pairs: Any = [over] if box.dimension == 1 and np.ndim(over) == 1 else over
+            if len(pairs) != box.dimension:
+                raise ParameterError(f"over needs one (low, high) per column ({box.dimension}), got {over!r}")
+            over = dict(zip(box.names, pairs, strict=True))
+        return {name: (float(low), float(high)) for name, (low, high) in over.items()}
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterTypeError(f"over must be a box, a mapping or one (low, high) per column, got {over!r}") from None

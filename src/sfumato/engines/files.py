@@ -1,4 +1,4 @@
-"""CSV and Parquet files as pyarrow tables.
+"""CSV and Parquet files as streams of pyarrow record batches: opening one reads its schema only.
 
 A CSV file has no types, and inferring them lets one record change how all others are read ("01" and "1" are one
 number but two texts). So nothing is inferred: declared numeric columns are read as numbers cell by cell, every other
@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Mapping
-from typing import Any
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 from sfumato.core.box import Categorical, Column
 from sfumato.errors import MissingFileError, SchemaError
@@ -18,57 +22,223 @@ from sfumato.errors import MissingFileError, SchemaError
 # What counts as a number in a CSV cell. Python's float() would also take "1_000" and "infinity".
 _NUMBER = r"^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*$"
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_BLOCK = 2**20  # bytes of a CSV file at a time; Arrow reads some dozens of blocks ahead
+_LARGEST_BLOCK = 2**31 - 2**16  # Arrow counts a block's bytes in 32 bits
+_BATCH = 2**17  # rows of a Parquet file at a time: they stay in the processor's cache
 
 
-def read_file(path: str, declared: Mapping[str, Column]) -> Any:
-    """Read a file into a pyarrow table; what cannot be opened or is not a table at all raises ``SchemaError``."""
-    import pyarrow as pa
-    from pyarrow import parquet
+class File(Protocol):
+    """A file of records that has been opened but not read."""
 
-    try:
-        if path.lower().endswith((".parquet", ".pq")):
-            return parquet.read_table(path)
-        if path.lower().endswith(_ENDINGS):
-            return _read_csv(path, declared)
-    except FileNotFoundError:
-        raise MissingFileError(f"{path}: there is no such file") from None
-    except (OSError, EOFError, pa.ArrowException) as error:
-        raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
+    names: list[str]
+
+    def check(self, declared: Mapping[str, Column]) -> None:
+        """Refuse declared columns that hold the wrong type; no record is read."""
+        ...
+
+    def whole(self, declared: Mapping[str, Column]) -> Any:
+        """All columns and records as one pyarrow table."""
+        ...
+
+    def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
+        """Record batches of some columns, of any number of rows, in the order of the file."""
+        ...
+
+    def rows(self) -> int:
+        """The number of records."""
+        ...
+
+
+def open_file(path: str) -> File:
+    """Open a file; what cannot be opened or is not a table at all raises ``SchemaError``."""
+    if path.lower().endswith((".parquet", ".pq")):
+        return ParquetFile(path)
+    if path.lower().endswith(_ENDINGS):
+        return CsvFile(path)
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
 
 
-def _read_csv(path: str, declared: Mapping[str, Column]) -> Any:
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
     import pyarrow as pa
-    from pyarrow import csv as arrow_csv
 
-    delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
-    opened = gzip.open if path.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-        names = next(csv.reader(file, delimiter=delimiter), [])
-    if len(set(names)) < len(names) or not names:
-        raise SchemaError(f"{path}: the first line must name the columns, each once")
-    table = arrow_csv.read_csv(
-        path,
-        # A torn line is left out: one record, judged by itself.
-        parse_options=arrow_csv.ParseOptions(
-            delimiter=delimiter,
-            newlines_in_values=True,
-            invalid_row_handler=lambda _: "skip",
-            ignore_empty_lines=len(names) > 1,  # in a table of one column an empty line is a missing value
-        ),
-        read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types={name: pa.binary() for name in names}, check_utf8=False, strings_can_be_null=False
-        ),
-    )
-    for index, name in enumerate(names):
-        numeric = name in declared and not _is_text(declared[name])
-        column = _as_text(table.column(name))
-        table = table.set_column(index, name, _as_numbers(column) if numeric else column)
-    return table
+    try:
+        yield
+    except FileNotFoundError:
+        raise MissingFileError(f"{path}: there is no such file") from None
+    except (OSError, EOFError, csv.Error, pa.ArrowException) as error:
+        raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
 
 
-def _is_text(column: Column) -> bool:
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches; while one is being used, another thread reads the next."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
+
+
+class ParquetFile:
+    """A Parquet file, or a folder of them, which is read whole."""
+
+    def __init__(self, path: str) -> None:
+        from pyarrow import parquet
+
+        self.path = path
+        self._table: Any = None
+        with _readable(path):
+            if os.path.isfile(path):
+                with self._open() as file:
+                    self._schema, self._rows = file.schema_arrow, file.metadata.num_rows
+            else:
+                self._table = parquet.read_table(path)
+                self._schema, self._rows = self._table.schema, self._table.num_rows
+        self.names: list[str] = self._schema.names
+        if len(set(self.names)) < len(self.names):
+            raise SchemaError(f"{path}: two columns of the data have the same name")
+
+    def _open(self) -> Any:
+        from pyarrow import parquet
+
+        # Buffering ahead would keep the whole file; the buffer keeps a large row group from being held at once.
+        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=2**18)
+
+    def check(self, declared: Mapping[str, Column]) -> None:
+        for name in (name for name in declared if name in self.names):
+            kind = self._schema.field(name).type
+            if is_text(declared[name]) and not holds_text(kind):
+                raise SchemaError(f"column {name!r} must hold text, as its categories do; its type is {kind}")
+            if not is_text(declared[name]) and not holds_numbers(kind):
+                raise SchemaError(f"column {name!r} must be numeric or boolean; its type is {kind}")
+
+    def whole(self, declared: Mapping[str, Column]) -> Any:
+        from pyarrow import parquet
+
+        with _readable(self.path):
+            return parquet.read_table(self.path) if self._table is None else self._table
+
+    def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
+        if self._table is not None:
+            yield from self._table.select(list(names)).to_batches(max_chunksize=_BATCH)
+            return
+        with _readable(self.path), self._open() as file:
+            yield from _ahead(file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1))
+
+    def rows(self) -> int:
+        return int(self._rows)
+
+
+class CsvFile:
+    """A CSV or TSV file, compressed or not."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
+        opened = gzip.open if path.lower().endswith(".gz") else open
+        with _readable(path), opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
+            lines, again = itertools.tee(file)
+            header = csv.reader(lines, delimiter=self._delimiter)
+            self.names = next(header, [])
+            last = "".join(itertools.islice(again, header.line_num))
+        if len(set(self.names)) < len(self.names) or not self.names:
+            raise SchemaError(f"{path}: the first line must name the columns, each once")
+        if not last.endswith(("\n", "\r")):
+            raise SchemaError(f"{path}: cannot be read as a table (its only line does not end; end it with a newline)")
+
+    def check(self, declared: Mapping[str, Column]) -> None:
+        """A CSV file has no types."""
+
+    def whole(self, declared: Mapping[str, Column]) -> Any:
+        import pyarrow as pa
+
+        numeric = [name in declared and not is_text(declared[name]) for name in self.names]
+        types = [pa.float64() if number else pa.string() for number in numeric]
+        schema = pa.schema(list(zip(self.names, types, strict=True)))
+        return pa.Table.from_batches(list(self.batches(self.names, declared)), schema)
+
+    def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
+        with _readable(self.path):
+            yield from _ahead(self._read(names, declared))
+
+    def _read(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in self._cells(names):
+            texts = {name: _as_text(batch.column(name)) for name in names}
+            cells = [
+                _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
+                for name in names
+            ]
+            yield pa.record_batch(cells, names=list(names))
+
+    def rows(self) -> int:
+        with _readable(self.path):
+            return sum(batch.num_rows for batch in self._cells(self.names[:1]))
+
+    def _cells(self, names: Sequence[str]) -> Iterator[Any]:
+        """The cells of some columns as bytes.
+
+        Arrow cannot read a record that is longer than its block, as an unclosed quote can make one, and no record may
+        cause an error: start again with a larger block, and leave out the records that have been given already.
+        """
+        import pyarrow as pa
+
+        block, given = _BLOCK, 0
+        while True:
+            try:
+                seen = 0
+                for batch in self._open(names, block):
+                    fresh = batch.slice(max(0, given - seen))
+                    seen += batch.num_rows
+                    if fresh.num_rows:
+                        given += fresh.num_rows
+                        yield fresh
+                return
+            except pa.ArrowInvalid as error:
+                if "straddling" not in str(error) or block == _LARGEST_BLOCK:
+                    raise
+                block = min(4 * block, _LARGEST_BLOCK)
+
+    def _open(self, names: Sequence[str], block: int) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.open_csv(
+            self.path,
+            # A torn line is left out: one record, judged by itself.
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter,
+                newlines_in_values=True,
+                invalid_row_handler=lambda _: "skip",
+                ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a missing value
+            ),
+            read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=1, block_size=block),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={name: pa.binary() for name in self.names},
+                include_columns=list(names),
+                check_utf8=False,
+                strings_can_be_null=False,
+            ),
+        )
+
+
+def holds_numbers(kind: Any) -> bool:
+    """Whether an Arrow type is one of real numbers."""
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def holds_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text, as it is or in a dictionary."""
+    from pyarrow import types
+
+    return str(kind.value_type if types.is_dictionary(kind) else kind) in ("string", "large_string", "string_view")
+
+
+def is_text(column: Column) -> bool:
+    """Whether a column is one of text categories."""
     return isinstance(column, Categorical) and isinstance(column.categories[0], str)
 
 
@@ -80,7 +250,7 @@ def _as_text(cells: Any) -> Any:
     try:
         return pc.cast(cells, pa.string())
     except pa.ArrowException:
-        return pa.chunked_array([[cell.decode("utf-8", "replace") for cell in cells.to_pylist()]], pa.string())
+        return pa.array([cell.decode("utf-8", "replace") for cell in cells.to_pylist()], pa.string())
 
 
 def _as_numbers(texts: Any) -> Any:

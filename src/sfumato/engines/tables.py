@@ -7,9 +7,10 @@ looks at that record alone: an error, or a type, that depends on a value is an u
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -18,43 +19,131 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.files import read_file
+from sfumato.engines.files import File, holds_numbers, is_text, open_file
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
+Values = list[Any]
 Columns = Sequence[str] | Mapping[str, object] | None
 
 
-@dataclass(frozen=True, repr=False)
 class Table:
-    """Private records behind one face. ``native`` is what a black box sees: the caller's own kind of table."""
+    """Private records behind one face: as they are, in memory.
 
-    native: Any
-    rows: int
+    ``native`` is what a black box sees, the caller's own kind of table; ``chunks`` and ``batches`` go through the
+    records once, in pieces.
+    """
+
+    def __init__(self, native: Any, rows: int) -> None:
+        self._given, self._rows = native, rows
 
     def __repr__(self) -> str:
-        return f"<private table of {type(self.native).__name__}>"
+        return f"<private table of {type(self._given).__name__}>"
+
+    @property
+    def native(self) -> Any:
+        """All records as one table, with the declared columns cleaned."""
+        return self._given
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return self._rows
 
     def chunks(self, box: Box, rows: int) -> Iterator[Floats]:
-        """``(m, l)`` records of the box's numeric columns, cleaned; missing values are NaN."""
-        matrix = self.numeric(box)
-        for start in range(0, len(matrix), rows):
-            yield box.clean(matrix[start : start + rows])
+        """``(m, l)`` records of the box's numeric columns, cleaned, ``m <= rows``; missing values are NaN."""
+        box.intervals()
+        for columns in self.batches(box, rows):
+            yield box.clean(np.stack(columns, axis=1))
 
-    def numeric(self, box: Box) -> Floats:
-        """The box's columns as doubles, as they were read."""
-        array = self.native[0] if isinstance(self.native, tuple) else self.native  # the X of an (X, y) pair
-        if isinstance(array, np.ndarray):
-            matrix = array if array.ndim == 2 else array[:, None]
-            if matrix.shape[1] != box.dimension:
-                raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
-            return matrix.astype(np.float64)
-        frame = nw.from_native(self.native, eager_only=True)
-        return np.stack([_as_doubles(frame[name]) for name in box.names], axis=1)
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        """The box's columns in its order, at most ``rows`` records at a time, as they were read.
+
+        Numbers are doubles, NaN where one is missing, and may be a view of the data: do not write into them. A column
+        of text categories is an Arrow array or a list.
+        """
+        array = self._given[0] if isinstance(self._given, tuple) else self._given  # the X of an (X, y) pair
+        if not isinstance(array, np.ndarray):
+            yield from _frame_batches(nw.from_native(self._given, eager_only=True), box, rows)
+            return
+        matrix = np.asarray(array if array.ndim == 2 else array[:, None])
+        if matrix.shape[1:] != (box.dimension,):
+            raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
+        if matrix.dtype.kind not in "iufb" or any(is_text(column) for column in box.columns):
+            raise SchemaError(
+                f"the array must hold the columns {box.names} as real numbers, its dtype is {array.dtype}"
+            )
+        for start in range(0, len(matrix), rows):
+            yield [_array_doubles(column) for column in matrix[start : start + rows].T]
+
+
+class ArrayTable(Table):
+    """An array, or an ``(X, y)`` pair of arrays."""
+
+    @cached_property
+    def native(self) -> Any:  # whatever fit does, the caller's arrays stay
+        return tuple(part.copy() for part in self._given) if isinstance(self._given, tuple) else self._given.copy()
+
+
+class FrameTable(Table):
+    """A data frame, of which ``declared`` columns are cleaned when the whole is asked for."""
+
+    def __init__(self, frame: Any, declared: Mapping[str, Column]) -> None:
+        super().__init__(frame.to_native(), len(frame))
+        self._frame, self._declared = frame, {name: kind for name, kind in declared.items() if name in frame.columns}
+        for name, kind in self._declared.items():
+            _check_kind(frame[name], kind)
+
+    @cached_property
+    def native(self) -> Any:
+        cleaned = [_clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
+        return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
+
+
+class FileTable(Table):
+    """A file, which is read when records are asked for, and only as far as they are.
+
+    ``kept`` says which rows belong to their person's first; it is one byte for each row of the file.
+    """
+
+    def __init__(self, file: File, declared: Mapping[str, Column], kept: NDArray[np.bool_] | None = None) -> None:
+        super().__init__(file, -1)
+        self._file, self._declared, self._kept = file, declared, kept
+
+    @cached_property
+    def native(self) -> Any:
+        whole = self._file.whole(self._declared)
+        kept = whole if self._kept is None else whole.filter(self._kept)
+        self.__dict__["rows"] = kept.num_rows  # nobody need count them again
+        return FrameTable(nw.from_native(kept, eager_only=True), self._declared).native
+
+    @cached_property
+    def rows(self) -> int:
+        return self._file.rows() if self._kept is None else int(np.count_nonzero(self._kept))
+
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        kinds = dict(zip(box.names, box.columns, strict=True))
+        _check_names(box.names, self._file.names)
+        self._file.check(kinds)
+        seen = 0
+        for batch in self._file.batches(box.names, kinds):
+            kept = batch if self._kept is None else batch.filter(self._kept[seen : seen + batch.num_rows])
+            seen += batch.num_rows
+            columns = [
+                kept.column(name) if is_text(kind) else _arrow_doubles(kept.column(name))
+                for name, kind in kinds.items()
+            ]
+            for start in range(0, kept.num_rows, rows):
+                yield [column[start : start + rows] for column in columns]
+        if self._kept is None:
+            self.__dict__["rows"] = seen
 
 
 def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Table:
-    """Read the data, check the schema, keep each person's first rows and clean the declared columns.
+    """Open the data and check the schema; records are cleaned, and those of a file read, when they are asked for.
+
+    To find each person's first rows, the column that tells persons apart is read at once; a file's other columns
+    are not.
 
     ``columns`` are the data columns that must be there: names, or names with bounds as in a box. By default they
     are those of the box. An unnamed box, an array and an ``(X, y)`` pair have no names to check.
@@ -66,7 +155,7 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if isinstance(columns, Mapping):
         declared |= dict(zip(columns, Box(columns).columns, strict=True))
     if isinstance(data, str | os.PathLike):
-        data = read_file(os.fspath(data), declared)
+        return _open_path(os.fspath(data), declared, needed, unit)
     if isinstance(data, tuple):
         return _open_pair(data, unit)
     if isinstance(data, np.ndarray):
@@ -83,21 +172,62 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     return _open_frame(frame, declared, needed, unit)
 
 
+def _open_path(path: str, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
+    file = open_file(path)
+    _check_names(needed, file.names)
+    file.check(declared)
+    if not isinstance(unit, Person):
+        return FileTable(file, declared)
+    column = _person_column(unit, file.names)
+    batches = (batch.column(column) for batch in file.batches([column], declared))
+    whole = itertools.chain.from_iterable(_identifiers(_as_series(batch)) for batch in batches)
+    return FileTable(file, declared, unit.rows_kept(whole))
+
+
 def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
-    missing = [name for name in needed if name not in frame.columns]
+    _check_names(needed, frame.columns)
+    if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
+        frame = frame.filter(unit.rows_kept(_identifiers(frame[_person_column(unit, frame.columns)])).tolist())
+    return FrameTable(frame, declared)
+
+
+def _check_names(needed: Sequence[str], names: Sequence[str]) -> None:
+    missing = [name for name in needed if name not in names]
     if missing:
         raise SchemaError(
-            f"the data have no column {missing[0]!r} (they have {frame.columns}); name the columns of the data in the "
+            f"the data have no column {missing[0]!r} (they have {list(names)}); name the columns of the data in the "
             "box, or, where the function's inputs are not data columns, in BlackBox(columns=[...])"
         )
-    if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
-        if unit.column not in frame.columns:
-            raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {frame.columns}")
-        frame = frame.filter(unit.rows_kept(_identifiers(frame[unit.column])).tolist())
-    for name, kind in declared.items():
-        if name in frame.columns:
-            frame = frame.with_columns(_clean_series(frame[name], kind))
-    return Table(frame.to_native(), len(frame))
+
+
+def _person_column(unit: Person, names: Sequence[str]) -> str:
+    if unit.column not in names:
+        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {list(names)}")
+    return str(unit.column)
+
+
+def _frame_batches(frame: Any, box: Box, rows: int) -> Iterator[Values]:
+    """The box's columns of a data frame, slice by slice."""
+    _check_names(box.names, frame.columns)
+    whole = [frame[name] for name in box.names]
+    for series, kind in zip(whole, box.columns, strict=True):
+        _check_kind(series, kind)
+    for start in range(0, len(frame), rows):
+        part = [series[start : start + rows] for series in whole]
+        yield [
+            _as_texts(series) if is_text(kind) else _as_doubles(series)
+            for series, kind in zip(part, box.columns, strict=True)
+        ]
+
+
+def _check_kind(series: Any, kind: Column) -> None:
+    """Refuse a column whose type is not that of its bounds or categories."""
+    if not isinstance(kind, Categorical):
+        if not _is_numeric(series):
+            raise SchemaError(f"column {series.name!r} must be numeric")
+    elif is_text(kind) == _is_numeric(series):
+        wanted = "text" if is_text(kind) else "numbers"
+        raise SchemaError(f"column {series.name!r} must hold {wanted}, as its categories do")
 
 
 def _clean_series(series: Any, kind: Column) -> Any:
@@ -105,34 +235,55 @@ def _clean_series(series: Any, kind: Column) -> Any:
     if not isinstance(kind, Categorical):
         cleaned = kind.clean(_as_doubles(series))
         return nw.new_series(series.name, cleaned, nw.Float64, backend=series.implementation)
-    text = isinstance(kind.categories[0], str)
-    if text == _is_numeric(series):
-        wanted = "text" if text else "numbers"
-        raise SchemaError(f"column {series.name!r} must hold {wanted}, as its categories do")
     allowed = set(kind.categories)
     values = [value if value in allowed else None for value in _identifiers(series)]
-    return nw.new_series(series.name, values, nw.String if text else nw.Float64, backend=series.implementation)
+    return nw.new_series(series.name, values, nw.String if is_text(kind) else nw.Float64, backend=series.implementation)
 
 
 def _is_numeric(series: Any) -> bool:
+    if series.implementation.is_pyarrow():
+        return holds_numbers(series.to_native().type)
     return bool(series.dtype.is_numeric() or series.dtype == nw.Boolean)
 
 
 def _as_doubles(series: Any) -> Floats:
     """A numeric column as doubles; what is missing becomes NaN. No value makes it raise."""
-    if not _is_numeric(series):
-        raise SchemaError(f"column {series.name!r} must be numeric")
     native = series.to_native()
     if series.implementation.is_pyarrow():
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        # Arrow's safe cast would raise, and print the value, for integers above 2**53.
-        native = pc.cast(native, pa.float64(), safe=False)
-        return np.array(native.to_numpy(), dtype=np.float64)
+        return _arrow_doubles(native)
     if series.implementation.is_pandas_like():
-        return np.array(native.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.array(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return np.asarray(native.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _arrow_doubles(values: Any) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if values.type != pa.float64():
+        values = pc.cast(values, pa.float64(), safe=False)  # a safe cast raises, and prints, integers above 2**53
+    numbers: Floats = values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(False)
+    return numbers
+
+
+def _array_doubles(values: NDArray[Any]) -> Floats:
+    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+        return values.astype(np.float64, copy=False)
+
+
+def _as_texts(series: Any) -> Any:
+    """A column of text as an Arrow array where that is quick, else as a list of values, whatever they are."""
+    if series.implementation.is_pyarrow():
+        return series.to_native()
+    if series.implementation.is_polars() and series.dtype == nw.String:
+        return series.to_arrow()
+    return list(_identifiers(series))
+
+
+def _as_series(values: Any) -> Any:
+    import pyarrow as pa
+
+    return nw.from_native(pa.chunked_array([values]), series_only=True)
 
 
 def _identifiers(series: Any) -> Iterator[Any]:
@@ -153,7 +304,7 @@ def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return Table((first.copy(), second.copy()), len(first))  # whatever fit does, the caller's arrays stay
+    return ArrayTable((first, second), len(first))
 
 
 def _open_array(array: NDArray[Any], unit: Unit) -> Table:
@@ -163,4 +314,4 @@ def _open_array(array: NDArray[Any], unit: Unit) -> Table:
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
         array = array[unit.rows_kept(array[:, unit.column].tolist())]
-    return Table(array.copy(), len(array))  # whatever fit does, the caller's array stays
+    return ArrayTable(array, len(array))

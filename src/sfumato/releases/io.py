@@ -28,10 +28,14 @@ from sfumato.releases.codec import (
     encode_guarantee,
     encode_law,
 )
+from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
+from sfumato.releases.grouped import GroupedDensityRelease
 
 FORMAT_VERSION = 1
-_KINDS: dict[str, type[Release]] = {"function": FunctionRelease}
+_KINDS: dict[str, type[Release]] = {
+    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease)
+}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20
 _LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8

@@ -32,7 +32,11 @@ _LARGEST_GRID = 200_000  # points on which the largest noise over a box is searc
 
 def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidence: float, outside: str) -> Floats:
     """The half-width of a band that holds simultaneously at all points."""
-    axes = expansion.weights(points, outside)
+    return half_width_of(expansion.weights(points, outside), law, confidence)
+
+
+def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
+    """The same for given weights: per axis ``(m, n_j)``, whose tensor products act on the coefficients."""
     rank = _rank(confidence)
     simulate = rank <= DRAWS and law.size <= _LARGEST_SIZE and len(axes[0]) * law.size <= _LARGEST_WORK
     if simulate and len(axes[0]):
@@ -87,6 +91,25 @@ def _simulated(weights: Floats, law: NoiseLaw, rank: int) -> Floats:
         ]
     )
     return np.asarray(np.sort(largest)[rank - 1] * size)
+
+
+def noise_deviation(law: NoiseLaw) -> float:
+    """The standard deviation of the noise in one coefficient (for a K-norm law: in the root mean square)."""
+    if law.kind == "laplace":
+        return law.deviation * math.sqrt(2)
+    if law.kind == "gaussian":
+        return law.deviation
+    radius = law.deviation * math.sqrt(law.size * (law.size + 1))
+    if law.kind == "l2":
+        return radius / math.sqrt(law.size)
+    return law.deviation * math.sqrt((law.size + 1) * (law.size + 2) / 3)
+
+
+def mean_largest(axes: list[Floats], law: NoiseLaw) -> float:
+    """The mean, over simulated noise, of the largest error at points with these weights."""
+    generator = np.random.default_rng(_SEED)
+    weights = reduce(_row_products, axes)
+    return float(np.abs(weights @ simulate_noise(law, 200, generator).T).max(axis=0).mean())
 
 
 def _closed_form(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:

@@ -3,42 +3,118 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
-from sfumato.bases.base import LatticeBasis
-from sfumato.bases.smoothness import Smoothness
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.base import Basis
 from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
-from sfumato.core.privacy import Privacy
+from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
+from sfumato.errors import ParameterTypeError
+from sfumato.releases.base import Receipt, Release
+from sfumato.targets.tuning import Tuned
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the pipeline hands to a target once the noise is drawn: public numbers and public facts, nothing else."""
+
+    values: NDArray[np.float64]
+    basis: Basis
+    box: Box
+    rows: int | None
+    law: NoiseLaw
+    guarantee: Guarantee
+    receipt: Receipt | None
+    privacy: Privacy
+    automatic: bool
 
 
 class Target(ABC):
     """A function of private data that is to be published.
 
-    A target is immutable configuration: the data come as an argument, touch ``coefficients`` only, and leave
-    it inside a ``Private`` vector whose certificate the target has proved.
+    A target is immutable configuration: the data come as an argument, touch ``gather`` and ``coefficients`` only, and
+    leave inside a ``Private`` vector whose certificate the target has proved.
     """
 
-    smoothness: Smoothness | None = None
     largest: float | None = None  # a public bound on the size of every value, where there is one
     columns: Columns = None
+    bases: tuple[type[Basis], ...] = ()  # the kinds of basis that it can be written in
+
+    def check_box(self, box: Box) -> None:
+        """Refuse a box that this target cannot live on, before any data are read."""
+        box.intervals()
+
+    def settled(self, box: Box, n: int | None, privacy: Privacy) -> Target:
+        """The same target with every public parameter that was left open filled in by a public rule."""
+        return self
+
+    def gather(self, table: Table, box: Box, engine: Engine) -> Any:
+        """What ``coefficients`` will need of the data, read in one pass, before a basis is chosen."""
+        return table
+
+    def check_basis(self, basis: Basis, box: Box) -> None:
+        """Refuse a basis that this target cannot be written in."""
+        if not isinstance(basis, self.bases):
+            names = " or ".join(f"sf.{kind.__name__}" for kind in self.bases)
+            raise ParameterTypeError(f"basis must be {names} for this target, got basis={basis!r}")
+
+    def size(self, basis: Basis, box: Box) -> int:
+        """The number of coefficients."""
+        return basis.size(box)
+
+    def questions(self, basis: Any) -> list[Tuned]:
+        """What was left to be selected by the data, each to be paid for."""
+        if isinstance(basis, Tuned):
+            raise ParameterTypeError("basis=sf.Tuned(...) is for densities; give this target one basis")
+        return []
+
+    def scores(
+        self, question: Tuned, gathered: Any, box: Box, n: int, privacy: Privacy, basis: Any
+    ) -> tuple[list[float], float]:
+        """A private score for each candidate, and how far one record can move any of them."""
+        raise ParameterTypeError("this target has nothing to tune")
+
+    def answered(self, question: Tuned, picked: Any, basis: Any) -> tuple[Target, Any]:
+        """The target and the basis once a question is answered."""
+        raise ParameterTypeError("this target has nothing to tune")
 
     @abstractmethod
-    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Basis:
         """A basis picked from public quantities only."""
 
     @abstractmethod
-    def certificate(self, basis: LatticeBasis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+    def certificate(self, basis: Any, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """How far neighbours can move the coefficients: at most 20 lines, with a page in ``docs/proofs/``."""
 
     @abstractmethod
-    def coefficients(
-        self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate, engine: Engine
-    ) -> Private:
+    def coefficients(self, gathered: Any, basis: Any, box: Box, certificate: Certificate) -> Private:
         """The private coefficients, sealed. Nothing here may raise because of the records' values."""
+
+    @abstractmethod
+    def predict(self, basis: Any, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        """What error to expect, from public quantities only."""
+
+    @abstractmethod
+    def finish(self, published: Published) -> Release:
+        """The release of what was published."""
 
     @abstractmethod
     def describe(self) -> tuple[tuple[str, str], ...]:
         """What is published, in plain words and public parameters, for the release."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Predicted largest errors: the noise's mean and a quantile, and a bound on the rest (None if unknown)."""
+
+    mean_noise: float
+    noise: float
+    approximation: float | None

@@ -11,16 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis, values_on
+from sfumato.bases.expansion import Expansion
 from sfumato.bases.smoothness import Smoothness
 from sfumato.checks import finite_number, positive_number
 from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.targets.base import Target
+from sfumato.releases.function import FunctionRelease
+from sfumato.releases.uncertainty import sup_noise
+from sfumato.targets.base import Errors, Published, Target
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -63,6 +66,8 @@ class BlackBox(Target):
     fallback: float | None = None
     smoothness: Smoothness | None = None
     columns: Columns = None
+
+    bases = (LatticeBasis,)
 
     def __post_init__(self) -> None:
         if not callable(self.fit):
@@ -113,14 +118,13 @@ class BlackBox(Target):
         width = float(np.nextafter(self.range[1] - self.range[0], np.inf))
         return Certificate("linf", width, privacy.neighbours, "enforced", "bernstein")
 
-    def coefficients(
-        self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate, engine: Engine
-    ) -> Private:
+    def coefficients(self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate) -> Private:
         lattice = basis.lattice(box)
+        records = table.native  # outside the try: a file that cannot be read is an error, not a failure of fit
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                function = self.fit(table.native)
+                function = self.fit(records)
                 parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
                 values = np.concatenate([values_on(function, part) for part in parts])
         except KeyboardInterrupt:
@@ -141,6 +145,22 @@ class BlackBox(Target):
         ``sf.release`` must hide every failure of ``fit`` behind the fallback; rehearse first.
         """
         return values_on(self.fit(data), basis.lattice(box))
+
+    def predict(self, basis: LatticeBasis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        mean, high = sup_noise(basis, box, law, confidence)
+        smoothness = self.smoothness
+        return Errors(mean, high, None if smoothness is None else smoothness.approximation_error(basis, box))
+
+    def finish(self, published: Published) -> FunctionRelease:
+        assert isinstance(published.basis, LatticeBasis)
+        return FunctionRelease(
+            guarantee=published.guarantee,
+            law=published.law,
+            target=self.describe(),
+            receipt=published.receipt,
+            expansion=Expansion(published.basis, published.box, published.values),
+            smoothness=self.smoothness,
+        )
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         return (

@@ -450,9 +450,9 @@ def test_a_bad_threshold_costs_nothing(account):
 
 def test_a_target_must_publish_what_it_certified(account):
     class Liar(sf.BlackBox):
-        def coefficients(self, table, basis, box, certificate, engine):
+        def coefficients(self, table, basis, box, certificate):
             other = type(certificate)(**{**vars(certificate), "bound": certificate.bound / 2})
-            return super().coefficients(table, basis, box, other, engine)
+            return super().coefficients(table, basis, box, other)
 
     liar = Liar(lambda data: lambda points: points[:, 0], sensitivity=0.25)
     with pytest.raises(sf.errors.PrivateDataError, match="certified"):

@@ -10,7 +10,6 @@ import pytest
 import sfumato as sf
 from sfumato.core import mechanism
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.targets.black_box import BlackBox
@@ -33,7 +32,7 @@ def coefficients(monkeypatch):
     def run(target, data=None, box=BOX, basis=BASIS):
         table = open_table(np.zeros(3) if data is None else data, box, "row")
         certificate = target.certificate(basis, box, 3, PURE)
-        private = target.coefficients(table, basis, box, certificate, MemoryEngine())
+        private = target.coefficients(table, basis, box, certificate)
         return mechanism.publish(private, PURE)[0]
 
     return run

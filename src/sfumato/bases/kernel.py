@@ -1,0 +1,165 @@
+"""The Gaussian kernel of a density estimate, in the user's units and wrapped on periodic columns."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from sfumato.checks import positive_number
+from sfumato.core.box import Box, Interval, Periodic
+from sfumato.errors import ParameterError, ParameterTypeError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GaussianKernel:
+    """A normal density of mean zero and this covariance, in the user's units.
+
+    >>> GaussianKernel.of(2.0, Box({"age": (0, 110)})).covariance
+    ((4.0,),)
+    """
+
+    covariance: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, bandwidth: object, box: Box) -> GaussianKernel:
+        """Read a bandwidth: a number, one per column, or a symmetric positive-definite (covariance) matrix."""
+        columns = box.intervals()
+        try:
+            array = np.asarray(bandwidth, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterTypeError(
+                f"bandwidth must be a number, one per column, or a matrix, got bandwidth={bandwidth!r}"
+            ) from None
+        if array.ndim == 2:
+            return cls(_covariance(array, box))
+        if array.ndim > 2 or (array.ndim == 1 and len(array) != len(columns)):
+            raise ParameterError(
+                f"bandwidth needs one number, or one per column ({len(columns)}: {list(box.names)}), "
+                f"got bandwidth={bandwidth!r}"
+            )
+        values = np.broadcast_to(array, (len(columns),)).tolist()
+        for name, column, value in zip(box.names, columns, values, strict=True):
+            _check_width(name, column, positive_number("bandwidth", value))
+        return cls(tuple(tuple(a * a if i == j else 0.0 for j in range(len(values))) for i, a in enumerate(values)))
+
+    @property
+    def deviations(self) -> tuple[float, ...]:
+        """The standard deviation along each column."""
+        return tuple(math.sqrt(row[i]) for i, row in enumerate(self.covariance))
+
+    @property
+    def diagonal(self) -> bool:
+        """Whether the kernel is a product over columns."""
+        return all(value == 0 for i, row in enumerate(self.covariance) for j, value in enumerate(row) if i != j)
+
+    @property
+    def resolution(self) -> tuple[float, ...]:
+        """Along each column, the deviation given all the others: the finest detail that the kernel leaves."""
+        return tuple((1 / np.sqrt(np.diag(np.linalg.inv(np.array(self.covariance))))).tolist())
+
+    def peak(self, box: Box) -> float:
+        """The largest value anywhere."""
+        return float(self.values(box, np.zeros((1, box.dimension)), np.zeros((1, box.dimension)))[0, 0])
+
+    def slope(self, box: Box) -> Floats:
+        """Per column, a bound on the size of the partial derivative, per unit of the user's."""
+        columns = box.intervals()
+        if not self.diagonal:
+            # Given the others, each column is normal: |K'| <= K(0) exp(-1/2) / b. Wrapping adds at most twice as much.
+            rounds = 3 if any(isinstance(c, Periodic) for c in columns) else 1
+            return rounds * self.peak(box) * math.exp(-0.5) / np.array(self.resolution)
+        origin, grid = np.zeros(1), np.linspace(0, 1, 2001)
+        steep = [
+            self.axis_values(c, i, grid * min(1, 4 * self.deviations[i] / (c.high - c.low)), origin, 1)
+            for i, c in enumerate(columns)
+        ]
+        tall = [float(self.axis_values(c, i, origin, origin)[0, 0]) for i, c in enumerate(columns)]
+        return 1.001 * np.array([np.abs(s).max() * math.prod(tall) / tall[i] for i, s in enumerate(steep)])
+
+    def axis_values(self, column: Interval, axis: int, points: Floats, nodes: Floats, derivative: int = 0) -> Floats:
+        """``(m, M)``: one factor of a product kernel (or its derivative), at positions in [0, 1] of that column."""
+        width, deviation = column.high - column.low, self.deviations[axis]
+        values = np.zeros((len(points), len(nodes)))
+        hermite = np.polynomial.hermite_e.HermiteE.basis(derivative)
+        for shift in _shifts(column, deviation):
+            z = (points[:, None] - nodes[None, :] + shift) * (width / deviation)
+            part = np.exp(-0.5 * z * z)
+            values += part * hermite(z) if derivative else part
+        values *= (-1) ** derivative / (math.sqrt(2 * math.pi) * deviation ** (derivative + 1))
+        return values
+
+    def axis_mass(self, column: Interval, axis: int, low: float, high: float, nodes: Floats) -> Floats:
+        """``(M,)``: the mass that one factor, centred at each node, has between two positions in [0, 1]."""
+        scale = (column.high - column.low) / self.deviations[axis]
+        mass = np.zeros(len(nodes))
+        for shift in _shifts(column, self.deviations[axis]):
+            mass += ndtr((high - nodes + shift) * scale) - ndtr((low - nodes + shift) * scale)
+        return mass
+
+    def values(self, box: Box, points: Floats, nodes: Floats) -> Floats:
+        """``(m, M)``: the kernel between positions in the unit cube, for any covariance."""
+        widths = box.high - box.low
+        whiten = np.linalg.inv(np.linalg.cholesky(np.array(self.covariance)))
+        left, right = points * widths @ whiten.T, nodes * widths @ whiten.T
+        total = np.zeros((len(points), len(nodes)))
+        for shift in product(*(_shifts(c, d) for c, d in zip(box.intervals(), self.deviations, strict=True))):
+            moved = left + whiten @ (np.array(shift) * widths)
+            total += np.exp(-0.5 * _squared_distances(moved, right))
+        total *= float(np.prod(np.diag(whiten))) / (2 * math.pi) ** (box.dimension / 2)
+        return total
+
+
+def _squared_distances(left: Floats, right: Floats) -> Floats:
+    total = np.zeros((len(left), len(right)))
+    for axis in range(left.shape[1]):
+        total += (left[:, axis, None] - right[None, :, axis]) ** 2
+    return total
+
+
+def _shifts(column: Interval, deviation: float) -> range:
+    """How many times the circle must be walked round to see all of a wrapped kernel."""
+    if not isinstance(column, Periodic):
+        return range(1)
+    reach = 1 + math.ceil(9 * deviation / (column.high - column.low))
+    return range(-reach, reach + 1)
+
+
+def _check_width(name: str, column: Interval, deviation: float) -> None:
+    if deviation > column.high - column.low:
+        raise ParameterError(
+            f"bandwidth must not exceed the box: column {name!r} is {column.high - column.low:g} wide, "
+            f"got bandwidth={deviation!r}"
+        )
+    if deviation < 1e-5 * (column.high - column.low):
+        raise ParameterError(
+            f"bandwidth={deviation!r} is below 1/100,000 of column {name!r} ({column.high - column.low:g} wide): no "
+            "lattice resolves it; choose a larger bandwidth or a smaller box"
+        )
+
+
+def _covariance(matrix: Floats, box: Box) -> tuple[tuple[float, ...], ...]:
+    if matrix.shape != (box.dimension, box.dimension) or not np.isfinite(matrix).all():
+        raise ParameterError(
+            f"a bandwidth matrix must hold {box.dimension} x {box.dimension} finite numbers, got shape {matrix.shape}"
+        )
+    if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
+        raise ParameterError("a bandwidth matrix must be symmetric: it is the kernel's covariance in squared units")
+    matrix = (matrix + matrix.T) / 2
+    if np.linalg.eigvalsh(matrix / np.sqrt(np.outer(*[np.abs(np.diag(matrix))] * 2) + 1e-300)).min() <= 1e-8:
+        raise ParameterError(
+            f"a bandwidth matrix must be positive definite (it is the kernel's covariance), got {matrix.tolist()}"
+        )
+    kernel = GaussianKernel(tuple(map(tuple, matrix.tolist())))
+    for name, column, fine, coarse in zip(
+        box.names, box.intervals(), kernel.resolution, kernel.deviations, strict=True
+    ):
+        _check_width(name, column, coarse)
+        _check_width(name, column, fine)
+    return kernel.covariance

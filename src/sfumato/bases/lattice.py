@@ -1,0 +1,215 @@
+"""Lattices on which each record spreads a mass of exactly one: linear binning and the split lattice.
+
+A record at x gives lattice point p the share ``phi_p(x) >= 0``, and its shares add up to one. So one record is a
+vector of L1 norm one whatever it holds, a data set is the mean of such vectors, and *which* measure lies behind the
+noisy mean is a question for post-processing (``releases/measure.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sfumato.bases.base import LARGEST_LATTICE, Basis
+from sfumato.checks import positive_integer, positive_number
+from sfumato.core.box import Box, Interval, Periodic
+from sfumato.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LARGEST_DIMENSION = 3
+_REACH = 6.5  # deviations; a share of exp(-_REACH**2 / 2) is below any grid step
+
+
+@dataclass(frozen=True)
+class MassLattice(Basis, ABC):
+    """A lattice over the box, of ``points`` points along each column (one number, or one per column)."""
+
+    points: int | tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        several = self.points if isinstance(self.points, Sequence) else (self.points,)
+        counts = tuple(positive_integer("points", p) for p in several)
+        if not counts or min(counts) < 2:
+            raise ParameterError(f"points must be at least 2 along each column, got points={self.points!r}")
+        object.__setattr__(self, "points", counts if isinstance(self.points, Sequence) else counts[0])
+
+    @abstractmethod
+    def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
+        """``(m, points)``: what a record at each position in [0, 1] gives to each lattice point of that column."""
+
+    def shape(self, box: Box) -> tuple[int, ...]:
+        """The lattice's shape, refusing one that is too large."""
+        box.intervals()  # refuses categorical columns
+        counts = (self.points,) * box.dimension if isinstance(self.points, int) else self.points
+        if len(counts) != box.dimension:
+            raise ParameterError(
+                f"points needs one number, or one per column ({box.dimension}), got points={self.points!r}"
+            )
+        check_dimension(box)
+        if math.prod(counts) > LARGEST_LATTICE:
+            raise ParameterError(
+                f"the lattice has {' x '.join(map(str, counts))} points, at most {LARGEST_LATTICE:,} are allowed; "
+                f"lower points={self.points!r} or enlarge the bandwidth"
+            )
+        return counts
+
+    def size(self, box: Box) -> int:
+        return math.prod(self.shape(box))
+
+    def positions(self, box: Box, axis: int) -> Floats:
+        """The lattice points of one column, in [0, 1]: both ends of an interval, evenly round a circle."""
+        count = self.shape(box)[axis]
+        return np.arange(count) / (count if isinstance(box.intervals()[axis], Periodic) else count - 1)
+
+
+@dataclass(frozen=True)
+class Binning(MassLattice):
+    """Linear binning: a record is shared between the two nearest lattice points of each column.
+
+    >>> Binning(3).axis_shares(Box([(0, 1)]), 0, np.array([0.0, 0.25])).toarray().tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]]
+    """
+
+    def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
+        return _spread(box.intervals()[axis], self.shape(box)[axis], unit, 1, lambda steps: 1 - np.abs(steps))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": "binning", "points": _plain(self.points)}
+
+
+@dataclass(frozen=True)
+class SplitLattice(MassLattice):
+    """The split lattice: a record is shared by a Gaussian of deviation ``width``, which its shares are divided by.
+
+    Parameters
+    ----------
+    points
+        Along each column: one number, or one per column.
+    width
+        In the user's units, one number or one per column: about half the bandwidth. The kernel splits into this
+        Gaussian, which is applied to each record, and the rest, which is applied after the noise.
+    """
+
+    width: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        several = self.width if isinstance(self.width, Sequence) else (self.width,)
+        widths = tuple(positive_number("width", w) for w in several)
+        object.__setattr__(self, "width", widths if isinstance(self.width, Sequence) else widths[0])
+
+    def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
+        column, count = box.intervals()[axis], self.shape(box)[axis]
+        widths = (self.width,) * box.dimension if isinstance(self.width, float) else self.width
+        if len(widths) != box.dimension:
+            raise ParameterError(
+                f"width needs one number, or one per column ({box.dimension}), got width={self.width!r}"
+            )
+        steps_per_width = (widths[axis] / (column.high - column.low)) * _steps(column, count)
+        reach = math.ceil(_REACH * steps_per_width)
+        # Relative to the nearest point, so that even a width far below the spacing leaves something to divide.
+        return _spread(column, count, unit, reach, lambda steps: np.exp(-0.5 * (steps / steps_per_width) ** 2), True)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": "split", "points": _plain(self.points), "width": _plain(self.width)}
+
+
+def along(lattice: MassLattice, axes: Sequence[int], dimension: int) -> MassLattice:
+    """The lattice of some of the columns."""
+    every = range(dimension)
+    points = lattice.points if isinstance(lattice.points, tuple) else tuple(lattice.points for _ in every)
+    few = tuple(points[i] for i in axes)
+    if not isinstance(lattice, SplitLattice):
+        return Binning(few)
+    widths = lattice.width if isinstance(lattice.width, tuple) else tuple(lattice.width for _ in every)
+    return SplitLattice(few, tuple(widths[i] for i in axes))
+
+
+def lattice_from_json(data: Mapping[str, Any]) -> MassLattice:
+    """Rebuild a lattice from plain data: a closed list, nothing is imported by name."""
+    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    name = listed.pop("name", None)
+    found: MassLattice
+    if name == "binning" and set(listed) == {"points"}:
+        found = Binning(listed["points"])
+    elif name == "split" and set(listed) == {"points", "width"}:
+        found = SplitLattice(listed["points"], listed["width"])
+    else:
+        raise ParameterError(f"unknown basis {data.get('name')!r}, or unexpected entries")
+    return found
+
+
+def check_dimension(box: Box) -> None:
+    """Refuse more columns than a lattice can serve."""
+    if box.dimension > LARGEST_DIMENSION:
+        raise ParameterError(
+            f"a density needs at most {LARGEST_DIMENSION} columns, got {box.dimension} ({list(box.names)}): a lattice "
+            "grows as a power of their number. Release several densities of one to three columns each"
+        )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _steps(column: Interval, count: int) -> int:
+    """How many lattice steps the column is wide."""
+    return count if isinstance(column, Periodic) else count - 1
+
+
+def _spread(
+    column: Interval, count: int, unit: Floats, reach: int, share: Any, gaussian: bool = False
+) -> sparse.csr_array:
+    """Shares of the lattice points within ``reach`` of each position, divided by their sum."""
+    steps = unit * _steps(column, count)
+    nearest = np.floor(steps)
+    wrapped = isinstance(column, Periodic)
+    reach = min(reach, count if not wrapped else 4 * count)
+    index = nearest[:, None] + np.arange(-reach, reach + 2)
+    offsets = index - steps[:, None]
+    inside = np.ones(index.shape, dtype=np.bool_) if wrapped else (index >= 0) & (index < count)
+    if gaussian:
+        size = np.where(inside, np.abs(offsets), np.inf).min(axis=1, keepdims=True)
+        # exp(-(x^2 - x0^2) / 2 w^2) through one function of distance: shift the exponent by the nearest point's.
+        values = np.where(inside, share(np.sqrt(np.maximum(offsets**2 - size**2, 0.0))), 0.0)
+    else:
+        values = np.where(inside, np.maximum(share(offsets), 0.0), 0.0)
+    values /= values.sum(axis=1, keepdims=True)
+    columns = np.mod(index, count) if wrapped else np.clip(index, 0, count - 1)
+    rows = np.repeat(np.arange(len(unit)), index.shape[1])
+    table = sparse.coo_array((values.ravel(), (rows, columns.ravel().astype(np.int64))), shape=(len(unit), count))
+    result = table.tocsr()
+    result.eliminate_zeros()
+    return result
+
+
+def whole_shares(shares: sparse.csr_array, total: int) -> sparse.csr_array:
+    """Turn rows of shares into integers that add up to exactly ``total``: floors, the rest to the largest share."""
+    floors = np.floor(shares.data * total).astype(np.int64)
+    table = sparse.csr_array((floors, shares.indices, shares.indptr), shape=shares.shape)
+    missing = total - np.asarray(table.sum(axis=1)).ravel()
+    starts = shares.indptr[:-1]
+    largest = np.maximum.reduceat(shares.data, starts)
+    first = np.flatnonzero(shares.data == np.repeat(largest, np.diff(shares.indptr)))
+    row = np.searchsorted(shares.indptr, first, side="right") - 1
+    _, keep = np.unique(row, return_index=True)
+    table.data[first[keep]] += missing
+    return table
+
+
+def contract(tables: Sequence[Any], tensor: NDArray[Any]) -> NDArray[Any]:
+    """Apply one ``(m_j, n_j)`` matrix (or sparse table) along each axis of a tensor."""
+    for axis, table in enumerate(tables):
+        rest = np.moveaxis(tensor, axis, 0)
+        moved = (table @ rest.reshape(rest.shape[0], -1)).reshape(table.shape[0], *rest.shape[1:])
+        tensor = np.moveaxis(moved, 0, axis)
+    return np.ascontiguousarray(tensor)

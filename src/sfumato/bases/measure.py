@@ -1,0 +1,101 @@
+"""Which measure lies behind noisy lattice masses? Two answers, both post-processing of public numbers.
+
+*Nearest*: of all measures on the nodes that are non-negative and of the right total, the one whose lattice masses are
+nearest to the noisy ones, with a slight preference for smooth measures where the noise leaves the choice open. The
+true masses belong to such a measure, so the projection can only come nearer to them.
+*Smooth*: without the constraints, a fixed matrix applied to the masses; its error has a law that bands can use.
+
+Both prefer smoothness as a Gaussian prior would: a unit of squared slope of the density, on the box scaled to the unit
+cube, weighs ``ROUGHNESS`` times the variance of the noise. More data, or more epsilon, and the preference vanishes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from sfumato.bases.lattice import contract
+
+Floats = NDArray[np.float64]
+
+ROUGHNESS = 0.01  # a density on the unit cube may well rise by ten from one side to the other
+_STEPS = 3000
+_TOLERANCE = 1e-6  # of the total mass, moved in one step
+_LEAST_RIDGE = 1e-10
+
+
+def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrapped: Sequence[bool]) -> Floats:
+    """The probability measure on the nodes whose lattice masses come nearest to ``masses`` (which sum to about one).
+
+    Parameters
+    ----------
+    shares
+        Per axis ``(nodes, points)``: what a record at each node gives to each lattice point.
+    variance
+        Of the noise in each mass.
+    wrapped
+        Per axis: whether its last node neighbours its first.
+    """
+    back = [s.T.tocsr() for s in shares]
+    shape = tuple(s.shape[0] for s in shares)
+    cell = math.prod(1 / n for n in shape)
+    rough = [ROUGHNESS * variance * n**2 / cell for n in shape]
+    # The largest curvature: largest row sum times largest column sum bounds a non-negative matrix's squared norm.
+    steep = math.prod(float(s.sum(axis=0).max() * s.sum(axis=1).max()) for s in shares) + 4 * sum(rough)
+    measure = momentum = np.full(shape, cell)
+    speed = 1.0
+    for _ in range(_STEPS):  # accelerated projected gradient, restarted whenever it overshoots
+        slope = contract(shares, contract(back, momentum) - masses)
+        for axis, weight in enumerate(rough):
+            slope += weight * _bend(momentum, axis, wrapped[axis])
+        moved = _to_simplex(momentum - slope / steep)
+        step = moved - measure
+        faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
+        if float(np.vdot(momentum - moved, step)) > 0:
+            faster, momentum = 1.0, moved
+        else:
+            momentum = moved + (speed - 1) / faster * step
+        measure, speed = moved, faster
+        if np.abs(step).sum() < _TOLERANCE:
+            break
+    return measure
+
+
+def _bend(measure: Floats, axis: int, wrapped: bool) -> Floats:
+    """Minus the second difference along an axis: the gradient of half the sum of squared differences."""
+    if wrapped:
+        return 2 * measure - np.roll(measure, 1, axis) - np.roll(measure, -1, axis)
+    padding = [(1, 1) if i == axis else (0, 0) for i in range(measure.ndim)]
+    return np.asarray(-np.diff(np.pad(measure, padding, mode="edge"), 2, axis=axis))
+
+
+def _to_simplex(values: Floats) -> Floats:
+    """The nearest point that is non-negative and sums to one."""
+    ordered = np.sort(values, axis=None)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, ordered.size + 1)
+    last = int(np.flatnonzero(ordered > excess)[-1])
+    return np.asarray(np.maximum(values - excess[last], 0))
+
+
+def smoothing_matrix(shares: Any, variance: float, wrapped: bool) -> Floats:
+    """``(nodes, points)``: masses to the signed measure that minimises misfit plus roughness, without constraints."""
+    count = shares.shape[0]
+    difference = _differences(count, wrapped)
+    ridge = max(ROUGHNESS * variance * count**3, _LEAST_RIDGE)
+    system = (shares @ shares.T + ridge * (difference.T @ difference)).tocsc()
+    return np.asarray(splu(system).solve(shares.toarray()))
+
+
+def _differences(count: int, wrapped: bool) -> Any:
+    ones = np.ones(count)
+    matrix = sparse.diags_array([-ones, ones[:-1]], offsets=[0, 1]).tolil()
+    if wrapped:
+        matrix[count - 1, 0] = 1.0
+        return matrix.tocsr()
+    return matrix.tocsr()[: count - 1]

@@ -1,0 +1,78 @@
+"""Paying for choices that look at the data, before the release itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sfumato.accounting.charging import Payer
+from sfumato.bases.base import Basis
+from sfumato.checks import as_written
+from sfumato.choosing import select
+from sfumato.core.box import Box
+from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.errors import ParameterError
+from sfumato.targets.base import Target
+from sfumato.targets.tuning import Tuned
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What is left to release once every selection is paid: a target, a basis, and the rest of the grant."""
+
+    target: Target
+    basis: Basis | str
+    privacy: Privacy
+
+    def promise(self, guarantee: Guarantee, granted: Privacy) -> Guarantee:
+        """The guarantee of the selections and the release together: what was granted, by basic composition."""
+        if self.privacy == granted:
+            return guarantee
+        return replace(guarantee, epsilon=granted.epsilon, rho=granted.rho, mu=None)
+
+
+def tune(
+    target: Target,
+    gathered: Any,
+    box: Box,
+    n: int | None,
+    privacy: Privacy,
+    basis: Basis | Tuned | str,
+    ledger: Payer | None,
+) -> Settled:
+    """Select whatever was left to the data, each selection charged as an event of its own."""
+    left = Fraction(1)
+    for question in target.questions(basis):
+        share = as_written(question.share)
+        left -= share
+        if left <= 0:
+            raise ParameterError(f"the shares of all tuned choices must sum to less than 1, got {float(1 - left):g}")
+        if n is None:
+            raise ParameterError("tuning on the data needs a public number of rows (neighbours='replace', unit='row')")
+        scores, sensitivity = target.scores(question, gathered, box, n, privacy, basis)
+        part = _part(privacy, share)
+        picked = select(question.candidates, np.asarray(scores), sensitivity=sensitivity, privacy=part, ledger=ledger)
+        target, basis = target.answered(question, picked, basis)
+    assert not isinstance(basis, Tuned)
+    return Settled(target, basis, privacy if left == 1 else _part(privacy, left, privacy.delta))
+
+
+def _part(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:
+    """A share of the grant. Selections are pure, so the whole delta is left to the release."""
+    if privacy.rho is not None:
+        return replace(privacy, rho=_times(privacy.rho, share))
+    assert privacy.epsilon is not None
+    return replace(privacy, epsilon=_times(privacy.epsilon, share), delta=delta)
+
+
+def _times(amount: float, share: Fraction) -> float:
+    """A share of an amount as a number that, read as written, is not larger: parts never exceed the whole."""
+    exact = as_written(amount) * share
+    value = float(exact)
+    while as_written(value) > exact:
+        value = math.nextafter(value, 0.0)
+    return value

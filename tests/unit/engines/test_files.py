@@ -1,0 +1,334 @@
+"""Files are streamed: opening one reads the schema, counting it takes one pass, and both give the same records."""
+
+import gzip
+import math
+import subprocess
+import sys
+import tracemalloc
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+import sfumato as sf
+from sfumato.engines import files
+from sfumato.engines.cells import Cells
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.tables import open_table
+from sfumato.errors import SchemaError
+
+AGE = sf.Box({"age": (0, 110)})
+SEX = sf.Box({"sex": sf.Categorical(["f", "m"])})
+BOTH = sf.Box({"age": (0, 110), "sex": sf.Categorical(["f", "m"])})
+
+
+def count(data, box=AGE, shape=(11,), unit="row", **settings):
+    counts = MemoryEngine(**settings).count(open_table(data, box, unit), Cells(box, shape))
+    return counts.rows, counts._tally.tolist()
+
+
+def write(path, columns, **settings):
+    parquet.write_table(columns if isinstance(columns, pa.Table) else pa.table(columns), path, **settings)
+    return path
+
+
+def spied(passes, name, method):
+    def spy(self, *columns):
+        passes.append((name, *columns[:1]))
+        return method(self, *columns)
+
+    return spy
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Which columns have been read, one entry for each pass over a file."""
+    passes = []
+    for kind in (files.CsvFile, files.ParquetFile):
+        for name in ("batches", "whole", "rows"):
+            monkeypatch.setattr(kind, name, spied(passes, name, getattr(kind, name)))
+    return passes
+
+
+# --- only what is needed is read --------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["t.csv", "t.parquet"])
+def path(request, tmp_path):
+    ages, sexes, ids = [5.0, 15.0, 500.0, 25.0], ["f", "m", "x", "m"], ["a", "b", "a", "a"]
+    if request.param == "t.parquet":
+        return write(tmp_path / request.param, {"age": ages, "sex": sexes, "id": ids})
+    lines = [f"{age},{sex},{name}" for age, sex, name in zip(ages, sexes, ids, strict=True)]
+    (tmp_path / request.param).write_text("age,sex,id\n" + "\n".join(lines) + "\n")
+    return tmp_path / request.param
+
+
+def test_opening_a_file_reads_no_record(path, reads):
+    table = open_table(path, BOTH, "row")
+    assert reads == []
+    assert repr(table).startswith("<private table of ")
+
+
+def test_counting_takes_one_pass_over_the_columns_of_the_box(path, reads):
+    table = open_table(path, AGE, "row")
+    counts = MemoryEngine().count(table, Cells(AGE, (11,)))
+    assert counts._tally.tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert [tuple(entry[1]) for entry in reads] == [("age",)]
+    assert table.rows == counts.rows == 4
+    assert len(reads) == 1  # the rows have been counted on the way
+
+
+def test_rows_are_counted_if_nobody_has_read_them(path, reads):
+    table = open_table(path, AGE, "row")
+    assert table.rows == table.rows == 4
+    assert reads == [("rows",)]
+
+
+def test_the_whole_is_read_once_and_cleaned(path, reads):
+    table = open_table(path, BOTH, "row")
+    assert table.native is table.native
+    assert table.native["age"].to_pylist() == [5.0, 15.0, 110.0, 25.0]
+    assert table.native["sex"].to_pylist() == ["f", "m", None, "m"]
+    assert table.native["id"].to_pylist() == ["a", "b", "a", "a"]
+    passes = len(reads)
+    assert [name for name, *_ in reads].count("whole") == 1
+    assert table.rows == 4
+    assert len(reads) == passes
+
+
+def test_a_pass_may_be_left_early(path):
+    for _ in open_table(path, AGE, "row").chunks(AGE, 1):
+        break
+
+
+@pytest.mark.parametrize("rows", [1, 2, 1000])
+def test_persons_keep_their_first_rows(path, rows, reads):
+    table = open_table(path, BOTH, sf.Person("id", 1))
+    assert [tuple(entry[1]) for entry in reads] == [("id",)]  # to find them
+    counts = MemoryEngine(chunk_rows=rows).count(table, Cells(BOTH, (11, 2)))
+    assert counts.rows == table.rows == 2
+    assert np.argwhere(counts._tally).tolist() == [[0, 0], [1, 1]]
+    assert table.native["age"].to_pylist() == [5.0, 15.0]
+
+
+def test_the_identifier_of_a_file_must_be_a_column(path):
+    with pytest.raises(SchemaError, match="persons"):
+        open_table(path, AGE, sf.Person("name", 1))
+
+
+def test_a_box_of_other_columns_is_refused_when_counting(path):
+    table = open_table(path, sf.Box([(0, 1)]), "row")
+    with pytest.raises(SchemaError, match="'x0'"):
+        MemoryEngine().count(table, Cells(sf.Box([(0, 1)]), (2,)))
+
+
+# --- Parquet ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.uint32(), pa.int64(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64(), pa.decimal128(5, 2), pa.decimal256(50, 2)),
+    ],
+    ids=str,
+)
+def test_parquet_numbers_of_any_type(kind, tmp_path):
+    values = [Decimal(v) for v in (5, 15, 105)] if pa.types.is_decimal(kind) else [5, 15, 105]
+    values = np.array(values, np.float16) if kind == pa.float16() else values
+    column = pa.concat_arrays([pa.array(values, kind), pa.nulls(2, kind)])
+    file = write(tmp_path / "t.parquet", {"age": column})
+    assert count(file) == (5, [1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    assert open_table(file, AGE, "row").native["age"].to_pylist()[:3] == [5.0, 15.0, 105.0]
+
+
+def test_booleans_are_numbers(tmp_path):
+    file = write(tmp_path / "t.parquet", {"age": [True, False, None, True]})
+    assert count(file, sf.Box({"age": (0, 1)}), (2,)) == (4, [1, 2])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [["1", "2"], [date(2020, 1, 1)], [[1.0]], [{"x": 1.0}], [None], [b"1"], pa.array(["1"]).dictionary_encode()],
+    ids=str,
+)
+def test_parquet_columns_that_are_not_numeric_are_refused_when_opened(column, tmp_path):
+    with pytest.raises(SchemaError, match="'age' must be numeric"):
+        open_table(write(tmp_path / "t.parquet", {"age": column}), AGE, "row")
+
+
+@pytest.mark.parametrize("column", [[1], [True], [date(2020, 1, 1)], [None], [b"f"]], ids=str)
+def test_parquet_columns_that_are_not_text_are_refused_when_opened(column, tmp_path):
+    with pytest.raises(SchemaError, match="'sex' must hold text"):
+        open_table(write(tmp_path / "t.parquet", {"sex": column}), SEX, "row")
+
+
+def test_parquet_text_of_any_type(tmp_path):
+    texts = pa.array(["m", "f", None, "x", "m"])
+    for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())):
+        file = write(tmp_path / "t.parquet", {"sex": texts.cast(kind)}, row_group_size=2)
+        assert count(file, SEX, (2,)) == (5, [1, 2])
+        assert open_table(file, SEX, "row").native["sex"].to_pylist() == ["m", "f", None, None, "m"]
+
+
+def test_hostile_numbers_in_a_parquet_file(tmp_path):
+    values = [math.nan, math.inf, -math.inf, 1e308, -1e308, None, 5e-324, 110.0]
+    assert count(write(tmp_path / "t.parquet", {"age": values})) == (8, [3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
+
+
+def test_a_folder_of_parquet_files(tmp_path):
+    (tmp_path / "t.parquet").mkdir()
+    write(tmp_path / "t.parquet" / "a.parquet", {"age": [5.0]})
+    write(tmp_path / "t.parquet" / "b.parquet", {"age": [15.0, 5.0]})
+    assert count(tmp_path / "t.parquet")[1][:2] == [2, 1]
+
+
+def test_two_parquet_columns_of_one_name_are_refused(tmp_path):
+    both = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["age", "age"])
+    with pytest.raises(SchemaError, match="same name"):
+        open_table(write(tmp_path / "t.parquet", both), AGE, "row")
+
+
+def test_a_file_that_breaks_off_is_an_error_wherever_it_is_read(tmp_path):
+    file = write(tmp_path / "t.parquet", {"age": np.random.default_rng(0).normal(size=10_000)})
+    content = bytearray(file.read_bytes())
+    content[4:2000] = bytes(1996)  # the first page; the schema stands at the end
+    file.write_bytes(content)
+    target = sf.BlackBox(lambda data: lambda x: 0 * x[:, 0], sensitivity=1.0)
+    for read in (
+        lambda: count(file),
+        lambda: open_table(file, AGE, "row").native,
+        lambda: sf.release(target, file, AGE, sf.Privacy(epsilon=1.0), basis=sf.Bernstein(degree=2)),
+    ):
+        with pytest.raises(SchemaError, match="cannot be read"):
+            read()
+
+
+def test_a_compressed_csv_file_that_breaks_off_is_an_error(tmp_path):
+    whole = gzip.compress(b"age\n" + b"".join(b"%d\n" % (i * i % 1009) for i in range(50_000)))
+    (tmp_path / "t.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SchemaError, match="cannot be read"):
+        count(tmp_path / "t.csv.gz")
+
+
+# --- CSV: blocks do not matter ----------------------------------------------------------------------------------
+
+LINES = [
+    *("5,f\n", "15,m\r\n", "x,f\n", ",\n", "\n", "torn\n", "1,2,3\n", '"7","m"\n', '"8\n",f\n', '9,"f"\n', "1e999,f\n"),
+    *('"a,b",m\n', '"say ""hi""",f\n', "nan,f\n", "  30 ,m\n", "40,\xff\n"),
+]
+
+
+@pytest.mark.parametrize("block", [48, 64, 101, 2**20])
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_blocks_do_not_matter(block, ending, start, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_BLOCK", block)
+    chosen = np.random.default_rng(3).choice(LINES, 500)
+    text = (start + "age,sex\n").encode() + "".join(chosen).encode("latin-1")
+    file = tmp_path / f"t{ending}"
+    file.write_bytes(gzip.compress(text) if ending == ".csv.gz" else text)
+    times = {line: int((chosen == line).sum()) for line in LINES}
+    rows, found = count(file, BOTH, (11, 2), chunk_rows=7)
+    assert rows == len(open_table(file, BOTH, "row").native) == 500 - sum(times[x] for x in ("\n", "torn\n", "1,2,3\n"))
+    expected = np.zeros((11, 2), dtype=int)
+    places = {"5,f\n": (0, 0), "15,m\r\n": (1, 1), '"7","m"\n': (0, 1), '9,"f"\n': (0, 0), "1e999,f\n": (10, 0)}
+    for line, place in (places | {"  30 ,m\n": (3, 1)}).items():
+        expected[place] += times[line]
+    assert found == expected.tolist()
+
+
+@given(st.lists(st.sampled_from([*LINES[:10], '"', '"\n', "a", ",", "\r"]), max_size=30))
+def test_streaming_gives_the_records_of_the_whole(tmp_path_factory, lines):
+    file = tmp_path_factory.mktemp("csv") / "t.csv"
+    file.write_text("age,sex\n" + "".join(lines), newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        whole = open_table(file, BOTH, "row").native
+        patch.setattr(files, "_BLOCK", 64)
+        table = open_table(file, BOTH, "row")
+        found = [np.zeros(0), *(columns[0] for columns in table.batches(BOTH, 5))]
+    assert np.array_equal(AGE.columns[0].clean(np.concatenate(found)), whole["age"].to_numpy(), equal_nan=True)
+    assert table.rows == open_table(file, BOTH, "row").rows == len(whole)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_record_longer_than_a_block_raises_nothing(closed, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_BLOCK", 2**10)
+    lines = ["5,f\n"] * 1000 + ['"' + "15,m\n" * 20_000 + ('",f\n' if closed else "")] + ["25,f\n"] * 1000
+    (tmp_path / "t.csv").write_text("age,sex\n" + "".join(lines))
+    rows, found = count(tmp_path / "t.csv")
+    assert found[:3] == [1000, 0, 1000 if closed else 0]
+    assert rows == (2001 if closed else 1000)
+    assert len(open_table(tmp_path / "t.csv", AGE, "row").native) == rows
+
+
+@pytest.mark.parametrize("text", ["age\n", "\ufeffage\n", "age\r\n", "age,sex\n\n\n", "age,sex\ntorn\n"])
+def test_no_records(text, tmp_path):
+    (tmp_path / "t.csv").write_text(text, newline="")
+    assert count(tmp_path / "t.csv") == (0, [0] * 11)
+    assert open_table(tmp_path / "t.csv", AGE, "row").rows == 0
+    assert len(open_table(tmp_path / "t.csv", AGE, "row").native) == 0
+
+
+def test_a_header_without_an_end_is_refused_when_opened(tmp_path):
+    (tmp_path / "t.csv").write_text("age,sex")
+    with pytest.raises(SchemaError, match="newline"):
+        open_table(tmp_path / "t.csv", AGE, "row")
+
+
+def test_an_empty_line_of_one_column_is_a_missing_value(tmp_path):
+    (tmp_path / "t.csv").write_text("age\n5\n\n15\n")
+    assert count(tmp_path / "t.csv") == (3, [1, 1, *[0] * 9])
+
+
+# --- memory -----------------------------------------------------------------------------------------------------
+
+
+def test_an_array_is_not_copied():
+    array = np.zeros(2_000_000)
+    cells = Cells(sf.Box([(0, 1)]), (8,))
+    tracemalloc.start()
+    try:
+        MemoryEngine().count(open_table(array, cells.box, "row"), cells)
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+PEAK = """
+import re, sys
+import sfumato as sf
+from sfumato.engines.cells import Cells
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.tables import open_table
+box = sf.Box({"x": (-4, 4)})
+counts = MemoryEngine().count(open_table(sys.argv[1], box, "row"), Cells(box, (1000,)))
+print(counts.rows, int(re.search("VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("kind", ["t.parquet", "one row group.parquet", "t.csv"])
+def test_memory_does_not_grow_with_the_number_of_rows(kind, tmp_path):
+    peaks = []
+    for rows in (2_000_000, 20_000_000):
+        file = tmp_path / kind
+        if kind == "t.csv":
+            file.write_text("x\n" + "0.123456789012\n-1.5\n" * (rows // 2))
+        else:
+            numbers = np.random.default_rng(0).normal(size=rows)
+            write(file, {"x": numbers}, row_group_size=rows if "one" in kind else None)
+            del numbers
+        output = subprocess.run([sys.executable, "-c", PEAK, str(file)], capture_output=True, text=True, check=True)
+        found, peak = output.stdout.split()
+        assert int(found) == rows
+        peaks.append(float(peak))
+    assert peaks[1] - peaks[0] < 40  # MiB; the numbers alone are 137 MiB more
+    print(kind, peaks)
