@@ -30,9 +30,10 @@ class Plan:
     """What a release would be, from public quantities only: nothing has been read or spent.
 
     ``noise_error`` bounds the error that the noise makes anywhere in the box, with probability
-    ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest,
-    where the target declared its smoothness (else None). ``lower_bound`` is S / epsilon: no pure mechanism does
-    better than this order on every target of that sensitivity (the paper's Theorem 8, for epsilon up to 1).
+    ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest:
+    for a black box that declared its smoothness (else None); for a density, on reference densities with features of
+    about the bandwidth. ``lower_bound``: no pure mechanism does better than this order on every data set, for
+    epsilon up to 1 (the paper's Theorem 8; for densities a packing bound).
     """
 
     basis: Basis
@@ -119,6 +120,7 @@ def plan(
     target = target.settled(box, n, privacy)
     chosen, certificate = _certify(target, box, privacy, n, basis)
     law, guarantee = calibrate(certificate, target.size(chosen, box), privacy, noise)
+    epsilon = privacy.epsilon or 0.0
     errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
     return Plan(
         basis=chosen,
@@ -128,7 +130,7 @@ def plan(
         mean_noise_error=errors.mean_noise,
         noise_error=errors.noise,
         approximation_error=errors.approximation,
-        lower_bound=certificate.bound / privacy.epsilon if privacy.epsilon and privacy.epsilon <= 1 else None,
+        lower_bound=errors.lower_bound / epsilon if errors.lower_bound and 0 < epsilon <= 1 else None,
     )
 
 
@@ -187,6 +189,6 @@ def release(
         raise PrivateDataError("the target computed a vector that is not the one it certified")
     with charged(ledger, event_of_release(law, guarantee, target.describe()[0][1])) as receipt:
         noisy, law, guarantee = publish(private, rest, noise)
-    automatic = isinstance(tuned.basis, str)
+    by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
     promised = tuned.promise(guarantee, privacy)
-    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, automatic))
+    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

@@ -45,20 +45,22 @@ def tune(
     ledger: Payer | None,
 ) -> Settled:
     """Select whatever was left to the data, each selection charged as an event of its own."""
-    left = Fraction(1)
-    for question in target.questions(basis):
-        share = as_written(question.share)
-        left -= share
-        if left <= 0:
-            raise ParameterError(f"the shares of all tuned choices must sum to less than 1, got {float(1 - left):g}")
-        if n is None:
-            raise ParameterError("tuning on the data needs a public number of rows (neighbours='replace', unit='row')")
-        scores, sensitivity = target.scores(question, gathered, box, n, privacy, basis)
+    questions = target.questions(basis)
+    shares = [as_written(question.share) for question in questions]
+    left = 1 - sum(shares, Fraction(0))
+    if left <= 0:  # before anything is paid
+        raise ParameterError(f"the shares of all tuned choices must sum to less than 1, got {float(1 - left):g}")
+    if questions and not n:
+        raise ParameterError("tuning needs rows, and a public number of them (neighbours='replace', unit='row')")
+    rest = _part(privacy, left, privacy.delta) if questions else privacy
+    for question, share in zip(questions, shares, strict=True):
+        assert n is not None
+        scores, sensitivity = target.scores(question, gathered, box, n, rest, basis)
         part = _part(privacy, share)
         picked = select(question.candidates, np.asarray(scores), sensitivity=sensitivity, privacy=part, ledger=ledger)
         target, basis = target.answered(question, picked, basis)
     assert not isinstance(basis, Tuned)
-    return Settled(target, basis, privacy if left == 1 else _part(privacy, left, privacy.delta))
+    return Settled(target, basis, rest)
 
 
 def _part(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:

@@ -70,6 +70,11 @@ class MassLattice(Basis, ABC):
         count = self.shape(box)[axis]
         return np.arange(count) / (count if isinstance(box.intervals()[axis], Periodic) else count - 1)
 
+    def longest(self, box: Box, positions: Sequence[Floats]) -> float:
+        """The largest L2 norm of the shares of a record at any of these positions along each axis."""
+        shares = [self.axis_shares(box, axis, unit) for axis, unit in enumerate(positions)]
+        return math.sqrt(math.prod(float((s * s).sum(axis=1).max()) for s in shares))
+
 
 @dataclass(frozen=True)
 class Binning(MassLattice):

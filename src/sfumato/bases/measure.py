@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 ROUGHNESS = 0.01  # a density on the unit cube may well rise by ten from one side to the other
 _STEPS = 3000
-_TOLERANCE = 1e-6  # of the total mass, moved in one step
+_ENOUGH = 2e-4
 _LEAST_RIDGE = 1e-10
 
 
@@ -48,6 +48,8 @@ def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrap
     rough = [ROUGHNESS * variance * n**2 / cell for n in shape]
     # The largest curvature: largest row sum times largest column sum bounds a non-negative matrix's squared norm.
     steep = math.prod(float(s.sum(axis=0).max() * s.sum(axis=1).max()) for s in shares) + 4 * sum(rough)
+    # Once a step moves much less mass than the noise did, further steps change nothing that matters.
+    enough = min(1e-4, max(1e-7, _ENOUGH * math.sqrt(variance) * masses.size))
     measure = momentum = np.full(shape, cell)
     speed = 1.0
     for _ in range(_STEPS):  # accelerated projected gradient, restarted whenever it overshoots
@@ -57,12 +59,12 @@ def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrap
         moved = _to_simplex(momentum - slope / steep)
         step = moved - measure
         faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
-        if float(np.vdot(momentum - moved, step)) > 0:
+        if float(((momentum - moved) * step).sum()) > 0:
             faster, momentum = 1.0, moved
         else:
             momentum = moved + (speed - 1) / faster * step
         measure, speed = moved, faster
-        if np.abs(step).sum() < _TOLERANCE:
+        if float(np.abs(step).sum()) < enough:
             break
     return measure
 
@@ -71,16 +73,23 @@ def _bend(measure: Floats, axis: int, wrapped: bool) -> Floats:
     """Minus the second difference along an axis: the gradient of half the sum of squared differences."""
     if wrapped:
         return 2 * measure - np.roll(measure, 1, axis) - np.roll(measure, -1, axis)
-    padding = [(1, 1) if i == axis else (0, 0) for i in range(measure.ndim)]
-    return np.asarray(-np.diff(np.pad(measure, padding, mode="edge"), 2, axis=axis))
+    rows, bent = np.moveaxis(measure, axis, 0), np.zeros_like(measure)
+    target, steps = np.moveaxis(bent, axis, 0), np.diff(rows, axis=0)
+    target[:-1] -= steps
+    target[1:] += steps
+    return bent
 
 
 def _to_simplex(values: Floats) -> Floats:
-    """The nearest point that is non-negative and sums to one."""
-    ordered = np.sort(values, axis=None)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, ordered.size + 1)
-    last = int(np.flatnonzero(ordered > excess)[-1])
-    return np.asarray(np.maximum(values - excess[last], 0))
+    """The nearest point that is non-negative and sums to one (Michelot): lower all, drop what falls below zero."""
+    kept = values.ravel()
+    level = -math.inf
+    while True:
+        new = (float(kept.sum()) - 1) / kept.size
+        if new <= level:
+            return np.asarray(np.maximum(values - level, 0))
+        level = new
+        kept = kept[kept > level]
 
 
 def smoothing_matrix(shares: Any, variance: float, wrapped: bool) -> Floats:

@@ -18,7 +18,8 @@ from sfumato.errors import ParameterError
 Floats = NDArray[np.float64]
 
 _NODES = {1: 4096, 2: 512, 3: 64}  # along each axis, at most
-_FINE, _COARSE = 5.0, 2.5  # nodes per deviation of the kernel
+_FINE = {1: 5.0, 2: 3.5, 3: 2.5}  # nodes per deviation of the kernel, where they fit
+_COARSE = 2.5  # the least
 _BLOCK = 2**21  # numbers held at once
 _QUADRATURE = 60  # points along each axis, where no formula integrates
 
@@ -38,7 +39,7 @@ def node_positions(box: Box, kernel: GaussianKernel) -> list[Floats]:
                 f"bandwidth {deviation:g} of column {name!r} needs too large a lattice with {box.dimension} columns: "
                 f"it must be at least {least:.3g}; enlarge it, narrow the box or publish fewer columns at once"
             )
-        axes.append(_positions(column, min(limit, max(8, math.ceil(detail * _FINE)) + 1)))
+        axes.append(_positions(column, min(limit, max(8, math.ceil(detail * _FINE[box.dimension])) + 1)))
     return axes
 
 

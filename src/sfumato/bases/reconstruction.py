@@ -20,13 +20,14 @@ from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import MassLattice, contract
 from sfumato.bases.measure import smoothing_matrix
 from sfumato.bases.mixture import node_positions
-from sfumato.bases.prediction import references
+from sfumato.bases.prediction import Study, misses, references
 from sfumato.core.box import Box, Periodic
 
 Floats = NDArray[np.float64]
 
 _RIDGES = (1e-4, 1e-2, 1.0)  # of the smoothing that the noise would justify
 _TRIALS = 241  # positions along an axis on which the smoothing is picked
+_TYPICAL = {1: 400, 2: 60, 3: 24}  # points along each axis where the reference densities are compared
 _SLACK = 1.05  # between the searched places of a record, kernel and weights change little
 
 
@@ -49,15 +50,17 @@ class Reconstruction(ABC):
         """Per axis ``(m, n_j)``; their tensor products are the weights. A kernel that is no product has one table."""
         return [self.axis_weights(i, unit[:, i], d) for i, d in enumerate(derivatives)]
 
-    def typical_miss(self, unit: Floats, derivatives: Sequence[int]) -> Floats:
-        """``(m,)``: the largest miss over the reference densities, whose features are half to two kernels wide."""
-        truth, given = [], []
+    def typical_miss(self, derivatives: Sequence[int], rows: float) -> float:
+        """The largest miss anywhere for samples of the reference densities, whose features are about a kernel wide."""
+        studies = []
         for i, column in enumerate(self.box.intervals()):
+            points = np.linspace(0, 1, _TYPICAL[self.box.dimension])
             places = (np.arange(400) + 0.5) / 400
             known = references(self.kernel.resolution[i] / (column.high - column.low), places)
-            truth.append(known @ self.kernel.axis_values(column, i, unit[:, i], places, derivatives[i]).T)
-            given.append((known @ self.axis_features(i, places)) @ self.axis_weights(i, unit[:, i], derivatives[i]).T)
-        return np.asarray(np.abs(math.prod(truth) - math.prod(given)).max(axis=0))
+            wanted = self.kernel.axis_values(column, i, points, places, derivatives[i])
+            given = self.axis_weights(i, points, derivatives[i]) @ self.axis_features(i, places).T
+            studies.append(Study.of(known, wanted, given))
+        return float(misses(studies, rows).max())
 
     def worst_miss(self, unit: Floats, derivatives: Sequence[int], places: Sequence[Floats] | None = None) -> Floats:
         """``(m,)``: a bound on the miss whatever the records are; ``places`` are where records can be, if known.
@@ -158,8 +161,11 @@ class MeasureReconstruction(Reconstruction):
         rows = [contract(tables, self.kernel.values(self.box, p[None, :], grid).reshape(shape)).ravel() for p in unit]
         return np.array(rows).reshape(len(unit), -1)
 
-    def typical_miss(self, unit: Floats, derivatives: Sequence[int]) -> Floats:
-        return super().typical_miss(unit, derivatives) if self.kernel.diagonal else self._dense_miss(unit)[0]
+    def typical_miss(self, derivatives: Sequence[int], rows: float) -> float:
+        if self.kernel.diagonal:
+            return super().typical_miss(derivatives, rows)
+        axes = np.meshgrid(*([np.linspace(0, 1, 12)] * self.box.dimension), indexing="ij")
+        return float(self._dense_miss(np.stack([a.ravel() for a in axes], axis=1))[0].max())
 
     def worst_miss(self, unit: Floats, derivatives: Sequence[int], places: Sequence[Floats] | None = None) -> Floats:
         return super().worst_miss(unit, derivatives, places) if self.kernel.diagonal else self._dense_miss(unit)[1]

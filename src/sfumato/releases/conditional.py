@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Conditional(Distribution):
             full[:, axis] = value
         return full
 
-    @property
+    @cached_property
     def _mass(self) -> float:
         """The slice's integral over the free columns, by the midpoint rule."""
         return self._integral(None)

@@ -113,8 +113,8 @@ class DensityRelease(FunctionRelease, Distribution):
         ----------
         include
             ``"noise"``: for what the same basis would show without noise. ``"total"`` (default): for the kernel
-            density estimate of the private records, if it is no rougher than densities whose features are half a
-            bandwidth wide. ``"worst"``: for that estimate whatever the records are, even all of them equal.
+            density estimate of the private records, if it is no rougher than densities whose features are 0.7
+            bandwidths wide. ``"worst"``: for that estimate whatever the records are, even all of them equal.
 
         Formal guarantee: with probability at least ``confidence`` over the noise all limits hold. They come from an
         unconstrained linear reconstruction; that the density is non-negative and at most the kernel's peak, and

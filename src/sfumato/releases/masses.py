@@ -89,11 +89,11 @@ class NoisyMasses:
         """The number of records that the density describes: public, or the noisy sum of all masses."""
         if self.counts_everyone:
             assert self.rows is not None
-            return float(self.rows)
+            return max(1.0, float(self.rows))
         unsure = self.deviation * math.sqrt(len(self.values))
         noisy = float(self.values.sum())
         if self.rows is not None and noisy > self.rows - _TRUSTED * unsure:
-            return float(self.rows)  # nothing suggests that a record is missing
+            return max(1.0, float(self.rows))  # nothing suggests that a record is missing
         return max(noisy, unsure, 1.0)
 
     @property
@@ -138,10 +138,10 @@ class NoisyMasses:
         low, high = self._divide(sums - error, sums + error, float(widths[-1]))
         if include == "noise":
             return low, high
-        miss = linear.typical_miss if include == "total" else linear.worst_miss
-        missed = miss(unit, derivatives)
-        if include == "worst":
-            missed = missed + self._rounding(kept, derivatives)
+        if include == "total":
+            missed: Floats | float = linear.typical_miss(derivatives, self.total)
+        else:
+            missed = linear.worst_miss(unit, derivatives) + self._rounding(kept, derivatives)
         return low - missed, high + missed
 
     def _divide(self, low: Floats, high: Floats, unsure: float) -> tuple[Floats, Floats]:

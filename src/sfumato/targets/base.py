@@ -34,7 +34,7 @@ class Published:
     guarantee: Guarantee
     receipt: Receipt | None
     privacy: Privacy
-    automatic: bool
+    chosen_by: str  # who chose the basis: "auto", "caller" or "data" (paid for)
 
 
 class Target(ABC):
@@ -113,8 +113,12 @@ class Target(ABC):
 
 @dataclass(frozen=True)
 class Errors:
-    """Predicted largest errors: the noise's mean and a quantile, and a bound on the rest (None if unknown)."""
+    """Predicted largest errors: the noise's mean and a quantile, a bound on the rest, and what nobody can beat.
+
+    ``approximation`` and ``lower_bound`` are None where they are unknown.
+    """
 
     mean_noise: float
     noise: float
     approximation: float | None
+    lower_bound: float | None

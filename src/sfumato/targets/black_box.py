@@ -149,7 +149,8 @@ class BlackBox(Target):
     def predict(self, basis: LatticeBasis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         mean, high = sup_noise(basis, box, law, confidence)
         smoothness = self.smoothness
-        return Errors(mean, high, None if smoothness is None else smoothness.approximation_error(basis, box))
+        error = None if smoothness is None else smoothness.approximation_error(basis, box)
+        return Errors(mean, high, error, law.certificate.bound)
 
     def finish(self, published: Published) -> FunctionRelease:
         assert isinstance(published.basis, LatticeBasis)

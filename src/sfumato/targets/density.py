@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import Binning, MassLattice, check_dimension
+from sfumato.bases.lattice import MassLattice, check_dimension
 from sfumato.bases.mixture import node_positions
 from sfumato.bases.prediction import Prediction, candidates, predict
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
@@ -160,8 +160,7 @@ class KDE(Target):
         if question is self.bandwidth:
             settled = [replace(self, bandwidth=b) for b in question.candidates]
             kernels = [target.gaussian(domain) for target in settled]
-            one = [noise_per_record(Binning(2), domain, kernel, privacy) / n for kernel in kernels]
-            extra = [noise_energy(kernel, domain, noise) for kernel, noise in zip(kernels, one, strict=True)]
+            extra = [noise_energy(kernel, domain, noise_per_record(privacy) / n) for kernel in kernels]
             return cross_validation(domain, kernels, counts.open(), n, extra)
         target = self.settled(box, n, privacy)
         kernel, noise = target.gaussian(domain), []
@@ -203,8 +202,8 @@ class KDE(Target):
         bits, page = share_bits(domain), _PAGES[type(basis).__name__]
         if privacy.rho is None and privacy.delta == 0:
             return replace(certify_sum("l1", 2**bits, -bits, privacy), proof=page)
-        longest = largest_norm(basis, domain, self.gaussian(domain)) * rows_per_unit(privacy.unit)
-        apart = longest * math.sqrt(2) if privacy.neighbours == "replace" else longest
+        longest = largest_norm(basis, domain, self.gaussian(domain), len(self.groups(box)))
+        apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
         return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", page, -bits)
 
     def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
@@ -235,7 +234,10 @@ class KDE(Target):
         scale = linear.largest_sum if isinstance(linear, PolynomialReconstruction) else 1.0
         high = float(half_width_of(weights, one, confidence).max()) * scale / rows
         mean = mean_largest(weights, one) * scale / rows
-        return Errors(mean, high, float(linear.typical_miss(unit, still).max()))
+        # As many bumps as fit side by side cannot all be told apart with less error.
+        bumps = math.prod(w / (2 * d) for w, d in zip(domain.high - domain.low, kernel.resolution, strict=True))
+        packing = math.log(max(1.0, bumps)) * kernel.peak(domain) / (2 * rows)
+        return Errors(mean, high, linear.typical_miss(still, rows), packing or None)
 
     def finish(self, published: Published) -> DensityRelease | GroupedDensityRelease:
         domain, groups = self.domain(published.box), self.groups(published.box)
@@ -264,14 +266,15 @@ class KDE(Target):
         """Why this basis: its predicted error beside the best of each kind."""
         domain, basis = self.domain(published.box), published.basis
         rows = published.rows
+        told = {"caller": "given by the caller", "data": "selected by the data, which was paid for", "auto": ""}
+        reason = told[published.chosen_by]
         if not isinstance(basis, MassLattice):
             errors = self.predict(basis, published.box, published.law, rows, 0.95)
-            error = math.hypot(errors.mean_noise, errors.approximation or 0.0)
-            return Choice(repr(basis), False, error, "given by the caller")
-        found = self._predictions(published.box, rows, published.privacy, [basis] if not published.automatic else None)
+            return Choice(repr(basis), False, math.hypot(errors.mean_noise, errors.approximation or 0.0), reason)
+        found = self._predictions(published.box, rows, published.privacy, [basis] if reason else None)
         own = next(p for p in found if p.basis == basis)
-        if not published.automatic:
-            return Choice(repr(basis), False, own.error, "given by the caller")
+        if reason:
+            return Choice(repr(basis), False, own.error, reason)
         best: dict[str, float] = {}
         for prediction in found:
             name = type(prediction.basis).__name__
@@ -302,23 +305,24 @@ def predictions(
     domain: Box, kernel: GaussianKernel, privacy: Privacy, rows: int, bases: tuple[MassLattice, ...] | None
 ) -> list[Prediction]:
     """The predicted errors of the given lattices, or of all that are worth considering."""
-    considered = candidates(domain, kernel) if bases is None else bases
-    return predict(domain, kernel, considered, lambda b: noise_per_record(b, domain, kernel, privacy) / rows)
+    pure = privacy.rho is None and privacy.delta == 0
+    considered = candidates(domain, kernel, pure) if bases is None else bases
+    unit = noise_per_record(privacy) / rows
+    if pure:
+        return predict(domain, kernel, considered, rows, lambda _: unit)
+    nodes = node_positions(domain, kernel)
+    return predict(domain, kernel, considered, rows, lambda basis: unit * basis.longest(domain, nodes))
 
 
-def noise_per_record(basis: MassLattice, domain: Box, kernel: GaussianKernel, privacy: Privacy) -> float:
-    """The standard deviation of the noise in a mass, in records: what the certificate will call for, quickly."""
+def noise_per_record(privacy: Privacy) -> float:
+    """The standard deviation of the noise in a mass, in records, when a record has norm one."""
     records = float(rows_per_unit(privacy.unit))
     replacing = privacy.neighbours == "replace"
     if privacy.rho is None and privacy.delta == 0:
-        rough = Certificate("l1", records * (2 if replacing else 1), privacy.neighbours, "proved", "binning")
+        unit = Certificate("l1", records * (2 if replacing else 1), privacy.neighbours, "proved", "binning")
     else:
-        nodes = node_positions(domain, kernel)
-        shares = [basis.axis_shares(domain, axis, unit) for axis, unit in enumerate(nodes)]
-        longest = math.sqrt(math.prod(float((s * s).sum(axis=1).max()) for s in shares))
-        apart = longest * records * (math.sqrt(2) if replacing else 1)
-        rough = Certificate("l2", apart, privacy.neighbours, "proved", "binning")
-    return noise_deviation(calibrate(rough, 1, privacy)[0])
+        unit = Certificate("l2", records * (math.sqrt(2) if replacing else 1), privacy.neighbours, "proved", "binning")
+    return noise_deviation(calibrate(unit, 1, privacy)[0])
 
 
 def _frozen(bandwidth: Any) -> Any:

@@ -15,15 +15,18 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import contract
+from sfumato.bases.mixture import node_positions
 from sfumato.bases.reconstruction import reconstruction
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Periodic
+from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _COARSE = {1: 2048, 2: 256, 3: 64}  # cells along each axis, for pairs of records
 _POINTS = {1: 200, 2: 24, 3: 10}  # along each axis, where reconstructions are compared
-_ROUNDING = 1 + 1e-6  # sums of doubles are a little off; the sensitivity covers it
+_ROUNDING = 1 + 1e-6  # kernel values are a little off
+_SUMS = 1e-10  # and so are sums of up to 2**18 doubles, however many records they count
 
 
 def cross_validation(
@@ -32,19 +35,38 @@ def cross_validation(
     """Minus the least-squares cross-validation of each kernel, minus public extras; and the sensitivity.
 
     ``1/n^2 sum_ij K_{2H}(x_i - x_j) - 2/(n (n-1)) sum_{i != j} K_H(x_i - x_j)`` estimates the integrated squared error
-    up to a constant. One record is in 2 n - 1 of the first pairs and in 2 (n - 1) of the second.
+    up to a constant. One record is in 2 n - 1 of the first pairs and in 2 (n - 1) of the second, with opposite signs.
     """
     coarse = _coarsen(counts, _COARSE[domain.dimension])
     present = float(coarse.sum())
     scores, sensitivity = [], 0.0
     for kernel, more in zip(kernels, extra, strict=True):
+        node_positions(domain, kernel)  # refuses a kernel that no lattice resolves, before anything is paid
         double = GaussianKernel(tuple(tuple(2 * v for v in row) for row in kernel.covariance))
         peak, double_peak = kernel.peak(domain), double.peak(domain)
         first = _pairs(domain, double, coarse) / n**2
         second = (_pairs(domain, kernel, coarse) - present * peak) * 2 / (n * max(1, n - 1))
         scores.append(-(first - second) - more)
-        sensitivity = max(sensitivity, (2 * double_peak + 4 * peak) / n)
-    return scores, sensitivity * _ROUNDING
+        move = _largest_move(domain, peak, double_peak, n)
+        sensitivity = max(sensitivity, _rounded_up(move, 2 * double_peak + 4 * peak, more))
+    return scores, sensitivity
+
+
+def _largest_move(domain: Box, peak: float, double_peak: float, n: int) -> float:
+    """Highest minus lowest value of ``4 K_H - 2 (n-1)/n K_{2H}``, over n: how far one record moves the score.
+
+    Highest where records coincide. Lowest, for ``K_H = peak u^2`` and ``K_{2H} = double_peak u``, at the bottom of a
+    parabola; wrapped kernels are not of this form, there it is at least minus twice the peak of ``K_{2H}``.
+    """
+    highest = 4 * peak - 2 * double_peak * (n - 1) / n
+    wrapped = any(isinstance(column, Periodic) for column in domain.columns)
+    lowest = 2 * double_peak if wrapped else double_peak**2 / (4 * peak)
+    return (highest + lowest) / n
+
+
+def _rounded_up(move: float, size: float, more: float) -> float:
+    """A bound for exact numbers as one for sums of doubles, of this largest size per record, plus a public number."""
+    return move * _ROUNDING + size * _SUMS + abs(more) * 2.0**-50
 
 
 def reconstruction_miss(
@@ -55,25 +77,26 @@ def reconstruction_miss(
     Both densities are means over records, so the difference at a point moves by at most ``2 / n`` times the largest
     that one record can make it; a maximum over points moves no further.
     """
+    if not kernel.diagonal:
+        raise ParameterError("selecting a basis by the data needs a bandwidth per column, not a bandwidth matrix")
     count = _POINTS[domain.dimension]
     grid = np.meshgrid(*([(np.arange(count) + 0.5) / count] * domain.dimension), indexing="ij")
     unit = np.stack([g.ravel() for g in grid], axis=1)
     places = [(np.arange(size) + 0.5) / size for size in counts.shape]
     still = (0,) * domain.dimension
     columns = domain.intervals()
-    truth = _means(
-        [kernel.axis_values(c, i, unit[:, i], p) for i, (c, p) in enumerate(zip(columns, places, strict=True))], counts
-    )
+    wanted = [kernel.axis_values(c, i, unit[:, i], p) for i, (c, p) in enumerate(zip(columns, places, strict=True))]
+    truth = _means(wanted, counts)
     scores, sensitivity = [], 0.0
     for basis, more in zip(bases, noise, strict=True):
         linear = reconstruction(domain, kernel, basis, 0.0)
         weights = linear.weights(unit, still)
-        given = _means(
-            [w @ linear.axis_features(i, p).T for i, (w, p) in enumerate(zip(weights, places, strict=True))], counts
-        )
-        scores.append(-float(np.abs(given - truth).max()) / n - more)
-        sensitivity = max(sensitivity, 2 * float(linear.worst_miss(unit, still, places).max()) / n)
-    return scores, sensitivity * _ROUNDING
+        given = [w @ linear.axis_features(i, p).T for i, (w, p) in enumerate(zip(weights, places, strict=True))]
+        scores.append(-float(np.abs(_means(given, counts) - truth).max()) / n - more)
+        size = sum(math.prod(float(np.abs(t).max()) for t in tables) for tables in (wanted, given))
+        move = 2 * float(linear.worst_miss(unit, still, places).max()) / n
+        sensitivity = max(sensitivity, _rounded_up(move, size, more))
+    return scores, sensitivity
 
 
 def _coarsen(counts: Integers, limit: int) -> Floats:
@@ -115,5 +138,6 @@ def _means(tables: Sequence[Floats], counts: Integers) -> Floats:
 
 def noise_energy(kernel: GaussianKernel, domain: Box, deviation: float) -> float:
     """About the integrated squared noise of a lattice one bandwidth apart: what a smaller bandwidth costs."""
-    volume = math.prod(d / (c.high - c.low) for c, d in zip(domain.intervals(), kernel.resolution, strict=True))
-    return float(deviation**2 * (2 * math.sqrt(math.pi)) ** -domain.dimension / volume**2)
+    widths = [c.high - c.low for c in domain.intervals()]
+    volume = math.prod(d / w for w, d in zip(widths, kernel.resolution, strict=True))
+    return float(deviation**2 * (2 * math.sqrt(math.pi)) ** -domain.dimension / volume**2 / math.prod(widths))

@@ -17,6 +17,7 @@ from sfumato.bases.reconstruction import PolynomialReconstruction
 from sfumato.core.box import Box
 from sfumato.core.quantize import truncate_records
 from sfumato.engines.cells import MAX_CELLS
+from sfumato.errors import ParameterError
 
 Integers = NDArray[np.int64]
 
@@ -47,11 +48,21 @@ def axis_table(basis: Basis, domain: Box, kernel: GaussianKernel, axis: int, cel
     bits = _SHARE_BITS[domain.dimension]
     centres = (np.arange(cells) + 0.5) / cells
     if isinstance(basis, MassLattice):
-        return whole_shares(basis.axis_shares(domain, axis, centres), 2**bits)
+        shares = basis.axis_shares(domain, axis, centres)
+        if not np.isfinite(shares.data).all():
+            raise ParameterError(f"{basis!r} over {domain!r} is too extreme for floating-point numbers")
+        return _within(whole_shares(shares, 2**bits), 2**bits)
     assert isinstance(basis, LatticeBasis)
     polynomial = PolynomialReconstruction(domain, kernel, basis)
     values = polynomial.axis_features(axis, centres) / polynomial.axis_sum(axis)
-    return sparse.csr_array(truncate_records(values, -bits, 2**bits, "l1"))
+    return _within(sparse.csr_array(truncate_records(values, -bits, 2**bits, "l1")), 2**bits)
+
+
+def _within(table: sparse.csr_array, budget: int) -> sparse.csr_array:
+    """What the certificate says of the table, checked on the table itself: it is public."""
+    if table.data.min(initial=0) < 0 or table.sum(axis=1).max() > budget:
+        raise ParameterError("a row of shares exceeds its budget: choose a less extreme basis or box")
+    return table
 
 
 def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers) -> Integers:
@@ -60,10 +71,13 @@ def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Inte
     return np.asarray(contract(tables, counts.astype(np.int64))).ravel()
 
 
-def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel) -> float:
-    """The largest L2 norm of any cell's shares, from above: norms of tensor products multiply."""
+def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel, groups: int) -> float:
+    """The largest L2 norm of any cell's shares, from above: norms of tensor products multiply.
+
+    The cells are those that so many groups have: coarser cells have other middles, which may lie nearer to a point.
+    """
     squares = 1
-    for axis, size in enumerate(shape_of_cells(domain, 1)):
+    for axis, size in enumerate(shape_of_cells(domain, groups)):
         table = axis_table(basis, domain, kernel, axis, size)
         squares *= int((table.multiply(table)).sum(axis=1).max())
     return math.isqrt(squares) + 1.0
