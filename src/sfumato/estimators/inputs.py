@@ -1,0 +1,142 @@
+"""What scikit-learn calls X, as a table with public bounds. Only the schema may raise, never a value.
+
+scikit-learn's own validation is not used on private records: it refuses an infinity, prints the text it cannot convert,
+and so answers questions about single records that nobody paid for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sfumato.core.box import Box
+from sfumato.engines.tables import open_table
+from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Features:
+    """A two-dimensional X: an array, or a data frame with ``names`` (None if they are not all text)."""
+
+    data: Any
+    names: tuple[str, ...] | None
+    rows: int
+    width: int
+
+    def __repr__(self) -> str:
+        return f"<private features of {type(self.data).__name__}>"
+
+    def table(self, box: Box) -> Any:
+        """The data, with the names of the box where their columns have none."""
+        if self.names is not None or isinstance(self.data, np.ndarray):
+            return self.data
+        return self.data.set_axis(list(box.names), axis=1)  # only frames like pandas' have such columns
+
+    def values(self, box: Box) -> Floats:
+        """``(rows, width)`` numbers in the order of the box, NaN where one is missing."""
+        (columns,) = open_table(self.table(box), box, "row").batches(box, self.rows)
+        return np.stack(columns, axis=1)
+
+
+def read_features(data: Any) -> Features:
+    """Look at the shape, the type and the column names of X, and at nothing else."""
+    if sparse.issparse(data):
+        raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
+    try:
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise SchemaError("two columns of X have the same name") from None
+    if isinstance(frame, nw.DataFrame):
+        features = Features(data, _text_names(frame.columns), *frame.shape)
+    else:
+        features = _array_features(data)
+    if features.width == 0:
+        raise SchemaError(f"found 0 feature(s) (shape=({features.rows}, 0)) while a minimum of 1 is required.")
+    return features
+
+
+def _text_names(names: Sequence[Any]) -> tuple[str, ...] | None:
+    text = [isinstance(name, str) for name in names]
+    if any(text) and not all(text):
+        raise ParameterTypeError("feature names must be all text or none of them: X.columns = X.columns.astype(str)")
+    return tuple(names) if all(text) else None
+
+
+def _array_features(data: Any) -> Features:
+    try:
+        array = np.asarray(data)
+    except (TypeError, ValueError):  # the reason may name a value
+        raise SchemaError(f"X must be a table of numbers, got a {type(data).__name__} that is none") from None
+    if array.dtype.kind == "c":
+        raise SchemaError("Complex data not supported: X must hold real numbers")
+    if array.dtype.kind not in "iufb":
+        raise SchemaError(
+            f"X must hold real numbers, got dtype {array.dtype}: convert it where you read the data, as "
+            "what a single value can be converted to is private"
+        )
+    if array.ndim != 2:
+        raise SchemaError(
+            f"X must be two-dimensional, got {array.ndim}-D. Reshape your data: array.reshape(-1, 1) if there is one "
+            "feature, array.reshape(1, -1) if there is one sample"
+        )
+    return Features(array, None, *array.shape)
+
+
+def public_box(bounds: Any, features: Features) -> tuple[Box, bool]:
+    """The box that ``bounds`` and the schema of X make, and whether its columns are found by name."""
+    if bounds is None:
+        raise ParameterError(
+            "bounds must be given: public limits for each column, known without looking at the data, such as "
+            "bounds={'age': (0, 110)} or bounds=[(0, 110)]; they are never inferred"
+        )
+    box = bounds if isinstance(bounds, Box) else Box(_spread(bounds, features.width))
+    if box.named and features.names is not None:
+        unknown = sorted(set(features.names) ^ set(box.names))
+        if unknown:
+            raise SchemaError(
+                f"the feature names must be those of bounds, {list(box.names)}, in any order; X has "
+                f"{list(features.names)}"
+            )
+        return box, True
+    if box.dimension != features.width:
+        raise SchemaError(f"bounds are for {box.dimension} columns {list(box.names)}, but X has {features.width}")
+    if features.names is None:
+        return box, box.named
+    return Box(dict(zip(features.names, box.columns, strict=True)), max_norm=box.max_norm), False
+
+
+def _spread(bounds: Any, width: int) -> Any:
+    """One pair of numbers stands for every column."""
+    pair = isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2
+    if pair and not isinstance(bounds, Mapping) and all(isinstance(limit, Real) for limit in bounds):
+        return [tuple(bounds)] * width
+    return bounds
+
+
+def check_as_fitted(who: str, features: Features, width: int, names: tuple[str, ...] | None) -> None:
+    """Refuse columns that are not those of ``fit`` in its order, in scikit-learn's words.
+
+    Its own check does not see the names of every kind of data frame in every version, and would go by position.
+    """
+    if features.names is not None and names is not None and features.names != names:
+        unseen, gone = sorted(set(features.names) - set(names)), sorted(set(names) - set(features.names))
+        words = [f"Feature names unseen at fit time: {unseen}."] if unseen else []
+        words += [f"Feature names seen at fit time, yet now missing: {gone}."] if gone else []
+        words = words or ["Feature names must be in the same order as they were in fit, as bounds have no names."]
+        raise SchemaError(f"The feature names should match those that were passed during fit. {' '.join(words)}")
+    if features.width != width:
+        raise SchemaError(f"X has {features.width} features, but {who} is expecting {width} features as input.")
+    if features.names is not None and names is None:
+        warnings.warn(f"X has feature names, but {who} was fitted without feature names", stacklevel=4)
+    if features.names is None and names is not None:
+        warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", stacklevel=4)
