@@ -15,7 +15,7 @@ from sfumato.checks import as_written
 from sfumato.choosing import select
 from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.errors import ParameterError
+from sfumato.errors import BudgetExceededError, ParameterError
 from sfumato.targets.base import Target
 from sfumato.targets.tuning import Tuned
 
@@ -52,6 +52,10 @@ def tune(
         raise ParameterError(f"the shares of all tuned choices must sum to less than 1, got {float(1 - left):g}")
     if questions and not n:
         raise ParameterError("tuning needs rows, and a public number of them (neighbours='replace', unit='row')")
+    if questions:
+        target.check_answers(box, basis)
+        if ledger is not None and not ledger.would_cost(privacy).fits:
+            raise BudgetExceededError(f"the account cannot pay for the selection and the release together: {privacy!r}")
     rest = _part(privacy, left, privacy.delta) if questions else privacy
     for question, share in zip(questions, shares, strict=True):
         assert n is not None

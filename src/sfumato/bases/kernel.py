@@ -132,6 +132,10 @@ def _shifts(column: Interval, deviation: float) -> range:
 
 
 def _check_width(name: str, column: Interval, deviation: float) -> None:
+    if not 1e-100 < deviation < 1e100:
+        raise ParameterError(
+            f"bandwidth={deviation!r} of column {name!r} is beyond what squares of numbers can hold; use other units"
+        )
     if deviation > column.high - column.low:
         raise ParameterError(
             f"bandwidth must not exceed the box: column {name!r} is {column.high - column.low:g} wide, "

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class Binning(MassLattice):
     """
 
     def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
-        return _spread(box.intervals()[axis], self.shape(box)[axis], unit, 1, lambda steps: 1 - np.abs(steps))
+        return _spread(box.intervals()[axis], self.shape(box)[axis], unit, 0, lambda steps: 1 - steps)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": "binning", "points": _plain(self.points)}
@@ -122,7 +123,8 @@ class SplitLattice(MassLattice):
         steps_per_width = (widths[axis] / (column.high - column.low)) * _steps(column, count)
         reach = math.ceil(_REACH * steps_per_width)
         # Relative to the nearest point, so that even a width far below the spacing leaves something to divide.
-        return _spread(column, count, unit, reach, lambda steps: np.exp(-0.5 * (steps / steps_per_width) ** 2), True)
+        scale = -0.5 / max(steps_per_width**2, 1e-290)  # the square of a tiny width vanishes
+        return _spread(column, count, unit, reach, lambda squares: np.exp(scale * squares), True)
 
     def to_json(self) -> dict[str, Any]:
         return {"name": "split", "points": _plain(self.points), "width": _plain(self.width)}
@@ -176,39 +178,40 @@ def _spread(
 ) -> sparse.csr_array:
     """Shares of the lattice points within ``reach`` of each position, divided by their sum."""
     steps = unit * _steps(column, count)
-    nearest = np.floor(steps)
     wrapped = isinstance(column, Periodic)
-    reach = min(reach, count if not wrapped else 4 * count)
-    index = nearest[:, None] + np.arange(-reach, reach + 2)
+    reach = min(reach, 4 * count if wrapped else count)
+    index = np.floor(steps).astype(np.int64)[:, None] + np.arange(-reach, reach + 2)
     offsets = index - steps[:, None]
-    inside = np.ones(index.shape, dtype=np.bool_) if wrapped else (index >= 0) & (index < count)
     if gaussian:
-        size = np.where(inside, np.abs(offsets), np.inf).min(axis=1, keepdims=True)
-        # exp(-(x^2 - x0^2) / 2 w^2) through one function of distance: shift the exponent by the nearest point's.
-        values = np.where(inside, share(np.sqrt(np.maximum(offsets**2 - size**2, 0.0))), 0.0)
+        inside = np.ones(index.shape, dtype=np.bool_) if wrapped else (index >= 0) & (index < count)
+        squares = np.where(inside, offsets * offsets, np.inf)
+        squares -= squares.min(axis=1, keepdims=True)
+        values = share(squares)
     else:
-        values = np.where(inside, np.maximum(share(offsets), 0.0), 0.0)
+        values = np.maximum(share(np.abs(offsets)), 0.0)
+        if not wrapped:  # a record at the far end lies on its point; the one beyond gets nothing
+            values[index >= count] = 0.0
     values /= values.sum(axis=1, keepdims=True)
     columns = np.mod(index, count) if wrapped else np.clip(index, 0, count - 1)
-    rows = np.repeat(np.arange(len(unit)), index.shape[1])
-    table = sparse.coo_array((values.ravel(), (rows, columns.ravel().astype(np.int64))), shape=(len(unit), count))
-    result = table.tocsr()
-    result.eliminate_zeros()
-    return result
+    starts = np.arange(len(unit) + 1) * index.shape[1]
+    table = sparse.csr_array((values.ravel(), columns.ravel(), starts), shape=(len(unit), count))
+    if wrapped and index.shape[1] > count:  # the same point may be met again on the next round
+        table.sum_duplicates()
+    return table
 
 
 def whole_shares(shares: sparse.csr_array, total: int) -> sparse.csr_array:
     """Turn rows of shares into integers that add up to exactly ``total``: floors, the rest to the largest share."""
     floors = np.floor(shares.data * total).astype(np.int64)
-    table = sparse.csr_array((floors, shares.indices, shares.indptr), shape=shares.shape)
-    missing = total - np.asarray(table.sum(axis=1)).ravel()
     starts = shares.indptr[:-1]
-    largest = np.maximum.reduceat(shares.data, starts)
-    first = np.flatnonzero(shares.data == np.repeat(largest, np.diff(shares.indptr)))
-    row = np.searchsorted(shares.indptr, first, side="right") - 1
-    _, keep = np.unique(row, return_index=True)
-    table.data[first[keep]] += missing
-    return table
+    missing = total - np.add.reduceat(floors, starts)
+    lengths = np.diff(shares.indptr)
+    if (lengths == lengths[0]).all():  # equally many in each row: one table
+        first = starts + shares.data.reshape(-1, lengths[0]).argmax(axis=1)
+    else:
+        first = np.array([a + shares.data[a:b].argmax() for a, b in pairwise(shares.indptr)])
+    floors[first] += missing
+    return sparse.csr_array((floors, shares.indices, shares.indptr), shape=shares.shape)
 
 
 def contract(tables: Sequence[Any], tensor: NDArray[Any]) -> NDArray[Any]:

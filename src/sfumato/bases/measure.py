@@ -28,6 +28,7 @@ ROUGHNESS = 0.01  # a density on the unit cube may well rise by ten from one sid
 _STEPS = 3000
 _ENOUGH = 2e-4
 _LEAST_RIDGE = 1e-10
+_MOST_RIDGE = 1e10  # far beyond that all is flat, and the misfit would drown in rounding
 
 
 def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrapped: Sequence[bool]) -> Floats:
@@ -96,7 +97,7 @@ def smoothing_matrix(shares: Any, variance: float, wrapped: bool) -> Floats:
     """``(nodes, points)``: masses to the signed measure that minimises misfit plus roughness, without constraints."""
     count = shares.shape[0]
     difference = _differences(count, wrapped)
-    ridge = max(ROUGHNESS * variance * count**3, _LEAST_RIDGE)
+    ridge = min(max(ROUGHNESS * variance * count**3, _LEAST_RIDGE), _MOST_RIDGE)
     system = (shares @ shares.T + ridge * (difference.T @ difference)).tocsc()
     return np.asarray(splu(system).solve(shares.toarray()))
 

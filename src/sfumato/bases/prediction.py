@@ -25,9 +25,10 @@ from sfumato.core.box import Box, Interval, Periodic
 Floats = NDArray[np.float64]
 Deviation = Callable[[MassLattice], float]
 
-_SPACINGS = (0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8)  # lattice steps, in deviations of the kernel
+# Lattice steps, in deviations of the kernel.
+_SPACINGS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8)
 # Deviations of the shares, in deviations of the kernel; 0 is linear binning. L2 norms favour wide shares.
-_WIDTHS = {"pure": (0.0, 0.4, 0.5), "gaussian": (0.0, 0.5, 0.6, 0.7)}
+_WIDTHS = {"pure": (0.0, 0.4, 0.5, 0.6), "gaussian": (0.0, 0.5, 0.6, 0.7)}
 _WINDOW = 30.0  # deviations of the kernel: on a longer column a part is as good as the whole
 _DRAWS = {1: 400, 2: 100, 3: 40}
 FACTORS = (0.7, 1.4, 2.8)
@@ -46,18 +47,28 @@ class Prediction:
     error: float
 
 
-def candidates(box: Box, kernel: GaussianKernel, pure: bool) -> list[MassLattice]:
-    """Lattices worth considering, for pure privacy or for Gaussian noise: coarse to fine, binned or split."""
-    found: dict[MassLattice, None] = {}
-    for spacing in _SPACINGS:
-        points = tuple(
-            max(2, round((c.high - c.low) / (spacing * d)) + (not isinstance(c, Periodic)))
-            for c, d in zip(box.intervals(), kernel.resolution, strict=True)
-        )
-        for width in _WIDTHS["pure" if pure else "gaussian"]:
-            widths = tuple(width * d for d in kernel.resolution)
-            found[SplitLattice(points, widths) if width else Binning(points)] = None
-    return list(found)
+def search(box: Box, kernel: GaussianKernel, pure: bool, rows: float, deviation: Deviation) -> list[Prediction]:
+    """Predictions for lattices worth considering, for pure privacy or for Gaussian noise.
+
+    First every other spacing with one width, then the best spacing and its neighbours with every width, also none.
+    """
+    widths = _WIDTHS["pure" if pure else "gaussian"]
+    first = {i: _lattice(box, kernel, _SPACINGS[i], widths[1]) for i in range(0, len(_SPACINGS), 2)}
+    found = {p.basis: p for p in predict(box, kernel, list(first.values()), rows, deviation)}
+    best = min(first, key=lambda i: found[first[i]].error)
+    near = [_SPACINGS[i] for i in range(max(0, best - 1), min(len(_SPACINGS), best + 2))]
+    rest = {_lattice(box, kernel, spacing, width) for spacing in near for width in widths} - set(found)
+    ordered = sorted(rest, key=repr)
+    return [*found.values(), *predict(box, kernel, ordered, rows, deviation)]
+
+
+def _lattice(box: Box, kernel: GaussianKernel, spacing: float, width: float) -> MassLattice:
+    """A lattice with these steps and these shares, both in deviations of the kernel; width 0 is linear binning."""
+    points = tuple(
+        max(2, round((c.high - c.low) / (spacing * d)) + (not isinstance(c, Periodic)))
+        for c, d in zip(box.intervals(), kernel.resolution, strict=True)
+    )
+    return SplitLattice(points, tuple(width * d for d in kernel.resolution)) if width else Binning(points)
 
 
 def predict(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +29,7 @@ _RIDGES = (1e-4, 1e-2, 1.0)  # of the smoothing that the noise would justify
 _TRIALS = 241  # positions along an axis on which the smoothing is picked
 _TYPICAL = {1: 400, 2: 60, 3: 24}  # points along each axis where the reference densities are compared
 _SLACK = 1.05  # between the searched places of a record, kernel and weights change little
+_DENSE_SLACK = 1.2  # where places are searched on a coarser grid
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Reconstruction(ABC):
     @abstractmethod
     def axis_weights(self, axis: int, unit: Floats, derivative: int) -> Floats:
         """``(m, n)``: one axis's factor of the weights."""
+
+    def axis_corners(self, axis: int) -> Floats:
+        """Positions where what a record adds changes suddenly: a search must not step over them."""
+        return np.zeros(0)
 
     def weights(self, unit: Floats, derivatives: Sequence[int]) -> list[Floats]:
         """Per axis ``(m, n_j)``; their tensor products are the weights. A kernel that is no product has one table."""
@@ -71,7 +76,8 @@ class Reconstruction(ABC):
         total, before = np.zeros(len(unit)), np.ones(len(unit))
         for i, column in enumerate(self.box.intervals()):
             detail = (column.high - column.low) / self.kernel.resolution[i]
-            where = np.linspace(0, 1, int(min(4000, max(60, 12 * detail)))) if places is None else places[i]
+            fine = np.linspace(0, 1, int(min(4000, max(60, 12 * detail))))
+            where = np.union1d(fine, self.axis_corners(i)) if places is None else places[i]
             wanted = self.kernel.axis_values(column, i, unit[:, i], where, derivatives[i])
             given = self.axis_weights(i, unit[:, i], derivatives[i]) @ self.axis_features(i, where).T
             total = total * np.abs(wanted).max(axis=1) + before * np.abs(wanted - given).max(axis=1)
@@ -145,6 +151,13 @@ class MeasureReconstruction(Reconstruction):
     def axis_features(self, axis: int, unit: Floats) -> Floats:
         return np.asarray(self.basis.axis_shares(self.box, axis, unit).toarray())
 
+    def axis_corners(self, axis: int) -> Floats:
+        column, count = self.box.intervals()[axis], self.basis.shape(self.box)[axis]
+        steps = count if isinstance(column, Periodic) else count - 1
+        # The lattice points, and just before and after the middles, where narrow shares go to the next point.
+        near = np.arange(steps)[:, None] + np.append(np.arange(8) / 8, [0.499, 0.501])
+        return np.append(near.ravel() / steps, 1.0)
+
     def axis_weights(self, axis: int, unit: Floats, derivative: int) -> Floats:
         nodes, matrix = self.axes[axis]
         return self.kernel.axis_values(self.box.intervals()[axis], axis, unit, nodes, derivative) @ matrix
@@ -156,42 +169,46 @@ class MeasureReconstruction(Reconstruction):
 
     def _through(self, unit: Floats, places: Sequence[Floats], tables: Sequence[Floats]) -> Floats:
         """Kernel rows between points and a grid of places, with a table applied along each axis."""
+        return np.array([contract(tables, self._rows(p, places)).ravel() for p in unit]).reshape(len(unit), -1)
+
+    def _rows(self, point: Floats, places: Sequence[Floats]) -> Floats:
         grid = np.stack([g.ravel() for g in np.meshgrid(*places, indexing="ij")], axis=1)
-        shape = tuple(map(len, places))
-        rows = [contract(tables, self.kernel.values(self.box, p[None, :], grid).reshape(shape)).ravel() for p in unit]
-        return np.array(rows).reshape(len(unit), -1)
+        return self.kernel.values(self.box, point[None, :], grid).reshape(tuple(map(len, places)))
 
     def typical_miss(self, derivatives: Sequence[int], rows: float) -> float:
         if self.kernel.diagonal:
             return super().typical_miss(derivatives, rows)
+        details = [d / w for w, d in zip(self.box.high - self.box.low, self.kernel.resolution, strict=True)]
+        places = [(np.arange(n) + 0.5) / n for n in (int(min(96, max(24, 4 / d))) for d in details)]
+        known = [references(d, p) for d, p in zip(details, places, strict=True)]
         axes = np.meshgrid(*([np.linspace(0, 1, 12)] * self.box.dimension), indexing="ij")
-        return float(self._dense_miss(np.stack([a.ravel() for a in axes], axis=1))[0].max())
+        largest = 0.0
+        for miss in self._dense_misses(np.stack([a.ravel() for a in axes], axis=1), places):
+            for weights in zip(*known, strict=True):
+                mean, square = miss, miss * miss  # the sample scatters round the mean, as in ``misses``
+                for row in reversed(weights):
+                    mean, square = mean @ row, square @ row
+                largest = max(largest, math.hypot(float(mean), 2 * math.sqrt(float(square) / max(rows, 1.0))))
+        return largest
 
     def worst_miss(self, unit: Floats, derivatives: Sequence[int], places: Sequence[Floats] | None = None) -> Floats:
-        return super().worst_miss(unit, derivatives, places) if self.kernel.diagonal else self._dense_miss(unit)[1]
+        if self.kernel.diagonal:
+            return super().worst_miss(unit, derivatives, places)
+        details = (self.box.high - self.box.low) / np.array(self.kernel.resolution)
+        searched = [
+            np.union1d(np.linspace(0, 1, int(min(96, max(24, 4 * detail)))), self.axis_corners(i))
+            for i, detail in enumerate(details)
+        ]
+        largest = [float(np.abs(miss).max()) for miss in self._dense_misses(unit, searched)]
+        return _DENSE_SLACK * np.array(largest).reshape(len(unit))
 
-    def _dense_miss(self, unit: Floats) -> tuple[Floats, Floats]:
-        """Typical and worst miss of a kernel that is no product, on a grid of places."""
-        counts = [
-            int(min(96, max(24, 4 * w / d)))
-            for w, d in zip(self.box.high - self.box.low, self.kernel.resolution, strict=True)
-        ]
-        places = [(np.arange(n) + 0.5) / n for n in counts]
-        wanted = self._through(unit, places, [np.eye(n) for n in counts]).reshape(len(unit), *counts)
-        weights = self.weights(unit, (0,) * self.box.dimension)[0].reshape(-1, *self.basis.shape(self.box))
+    def _dense_misses(self, unit: Floats, places: Sequence[Floats]) -> Iterator[Floats]:
+        """For each point, kernel minus reconstruction on a grid of places, for a kernel that is no product."""
+        nodes, tables = [nodes for nodes, _ in self.axes], [matrix.T for _, matrix in self.axes]
         features = [self.axis_features(i, p) for i, p in enumerate(places)]
-        given = contract([np.eye(len(unit)), *features], weights)
-        known = [
-            references(d / w, p)
-            for w, d, p in zip(self.box.high - self.box.low, self.kernel.resolution, places, strict=True)
-        ]
-        typical = np.zeros(len(unit))
-        for rows in zip(*known, strict=True):
-            miss = wanted - given
-            for row in reversed(rows):
-                miss = miss @ row
-            typical = np.maximum(typical, np.abs(miss))
-        return typical, _SLACK * np.abs(wanted - given).reshape(len(unit), -1).max(axis=1)
+        for point in unit:
+            weights = contract(tables, self._rows(point, nodes))
+            yield self._rows(point, places) - contract(features, weights)
 
 
 def reconstruction(box: Box, kernel: GaussianKernel, basis: Basis, variance: float) -> Reconstruction:

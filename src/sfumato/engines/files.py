@@ -23,6 +23,7 @@ from sfumato.errors import MissingFileError, SchemaError
 _NUMBER = r"^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*$"
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _BLOCK = 2**20  # bytes of a CSV file at a time; Arrow reads some dozens of blocks ahead
+_TORN_AT_ONCE = 2**16
 _LARGEST_BLOCK = 2**31 - 2**16  # Arrow counts a block's bytes in 32 bits
 _BATCH = 2**17  # rows of a Parquet file at a time: they stay in the processor's cache
 
@@ -134,6 +135,7 @@ class CsvFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._torn = 0
         self._delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
         opened = gzip.open if path.lower().endswith(".gz") else open
         with _readable(path), opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -194,23 +196,31 @@ class CsvFile:
                     if fresh.num_rows:
                         given += fresh.num_rows
                         yield fresh
-                return
+                break
             except pa.ArrowInvalid as error:
                 if "straddling" not in str(error) or block == _LARGEST_BLOCK:
                     raise
                 block = min(4 * block, _LARGEST_BLOCK)
+        for start in range(0, self._torn, _TORN_AT_ONCE):
+            empty = pa.nulls(min(_TORN_AT_ONCE, self._torn - start), pa.binary())
+            yield pa.record_batch([empty] * len(names), names=list(names))
+
+    def _skip(self, _: Any) -> str:
+        self._torn += 1
+        return "skip"
 
     def _open(self, names: Sequence[str], block: int) -> Any:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
+        self._torn = 0
         return arrow_csv.open_csv(
             self.path,
-            # A torn line is left out: one record, judged by itself.
+            # A torn line is a record without values, given last: it must not change the public number of records.
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=lambda _: "skip",
+                invalid_row_handler=self._skip,
                 ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a missing value
             ),
             read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=1, block_size=block),

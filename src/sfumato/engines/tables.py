@@ -299,7 +299,12 @@ def _identifiers(series: Any) -> Iterator[Any]:
 def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
     if len(pair) != 2:
         raise ParameterTypeError(f"a tuple of data must be an (X, y) pair, got {len(pair)} entries")
-    first, second = np.asarray(pair[0]), np.asarray(pair[1])
+    first, second = pair
+    for name, part in (("X", first), ("y", second)):
+        # A list has no type of its own: one value would decide how all others are read.
+        if not isinstance(part, np.ndarray) or part.dtype.kind not in "iufbU":
+            kind = f"an array of {part.dtype}" if isinstance(part, np.ndarray) else type(part).__name__
+            raise ParameterTypeError(f"{name} must be a numpy array of numbers or text, got {kind}")
     if first.ndim == 0 or second.ndim == 0 or len(first) != len(second):
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):

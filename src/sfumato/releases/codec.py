@@ -99,6 +99,8 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
     if isinstance(exponent, bool) or not isinstance(exponent, int) or not -1000 <= exponent <= 1000:
         raise ParameterError(f"the grid exponent must be a whole number within 1000 of 0, got {exponent!r}")
     stored = data["certificate"]
+    if not (stored["exponent"] is None or type(stored["exponent"]) is int) or not isinstance(stored["proof"], str):
+        raise ParameterError("the certificate's exponent must be a whole number or null, its proof a name")
     certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
     kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
     scale = Fraction(data["scale"])

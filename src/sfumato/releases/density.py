@@ -13,7 +13,7 @@ from sfumato.bases.base import Basis, LatticeBasis
 from sfumato.bases.bernstein import basis_from_json
 from sfumato.bases.expansion import Expansion, SubBox, column_axis
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import lattice_from_json
+from sfumato.bases.lattice import MassLattice, lattice_from_json
 from sfumato.bases.mixture import Mixture, node_positions
 from sfumato.checks import finite_number, one_of, positive_integer, probability
 from sfumato.core.box import Box
@@ -182,24 +182,35 @@ class DensityRelease(FunctionRelease, Distribution):
             "covariance": [list(row) for row in self.masses.kernel.covariance],
             "rows": self.masses.rows,
             "complete": self.masses.complete,
+            "cells": list(self.masses.cells),
             "post": self.post,
             "choice": vars(self.choice),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"basis", "covariance", "rows", "complete", "post", "choice"}, "the content")
-        kernel = GaussianKernel.of([list(map(float, row)) for row in fields["covariance"]], box)
+        exact_keys(fields, {"basis", "covariance", "rows", "complete", "cells", "post", "choice"}, "the content")
+        kernel = GaussianKernel.of([[finite_number("covariance", v) for v in row] for row in fields["covariance"]], box)
         lattice = decode_lattice(fields["basis"])
+        if isinstance(lattice, MassLattice):
+            lattice.axis_shares(box, 0, np.zeros(1))  # refuses widths that do not fit the box
         post = one_of("post", fields["post"], ("simplex", "none"))
-        rows = None if fields["rows"] is None else positive_integer("rows", fields["rows"])
+        rows = fields["rows"]
+        if rows is not None and (type(rows) is not int or not 0 <= rows < 2**62):
+            raise ParameterError(f"rows must be a whole number, 0 or more, or null, got {rows!r}")
+        promised = common["guarantee"]
+        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
+            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
+        cells = tuple(positive_integer("cells", size) for size in fields["cells"])
         if not isinstance(fields["complete"], bool):
             raise ParameterError(f"complete must be true or false, got {fields['complete']!r}")
         polynomial = post == "none" and isinstance(lattice, LatticeBasis)
         exact_keys(arrays, {"masses"} if polynomial else {"masses", "measure"}, "the file")
-        masses = NoisyMasses(box, kernel, lattice, arrays["masses"], common["law"], rows, fields["complete"])
+        masses = NoisyMasses(box, kernel, lattice, arrays["masses"], common["law"], rows, fields["complete"], cells)
         shape = tuple(map(len, node_positions(box, kernel)))
         surface = masses.surface(post) if polynomial else Mixture(box, kernel, arrays["measure"].reshape(shape))
+        if post == "simplex" and (arrays["measure"].min() < 0 or abs(arrays["measure"].sum() - 1) > 1e-6):
+            raise ParameterError("the measure is not a probability measure, as post='simplex' says it is")
         choice = decode_choice(fields["choice"])
         every = tuple(range(box.dimension))
         return cls(**common, expansion=surface, masses=masses, post=post, choice=choice, kept=every)
@@ -216,4 +227,6 @@ def decode_choice(data: Mapping[str, Any]) -> Choice:
     """Rebuild the reasons for a basis."""
     exact_keys(data, set(Choice.__dataclass_fields__), "the choice")
     error = finite_number("predicted_error", data["predicted_error"])
-    return Choice(str(data["basis"]), bool(data["automatic"]), error, str(data["reason"]))
+    if not isinstance(data["automatic"], bool):
+        raise ParameterError(f"automatic must be true or false, got {data['automatic']!r}")
+    return Choice(str(data["basis"]), data["automatic"], error, str(data["reason"]))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
@@ -76,9 +76,11 @@ class GroupedDensityRelease(Release):
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"by", "categories", "density"}, "the content")
-        categories = fields["categories"]
-        if not categories or len(set(categories)) < len(categories) or common["law"].size % len(categories):
-            raise ParameterError("the categories do not fit the noise law")
+        if not isinstance(fields["categories"], list) or not isinstance(fields["by"], str):
+            raise ParameterError("the groups must be a list of categories of a named column")
+        categories = Categorical(tuple(fields["categories"])).categories
+        if common["law"].size % len(categories) or fields["density"].get("rows") is not None:
+            raise ParameterError("the categories do not fit the noise law, or groups have a public number of rows")
         law: NoiseLaw = common["law"]
         one = NoiseLaw(law.kind, law.size // len(categories), law.exponent, law.scale, law.certificate)
         parts: dict[Category, DensityRelease] = {}
@@ -87,4 +89,4 @@ class GroupedDensityRelease(Release):
             own = {name: unread.pop(f"{name}.{i}") for name in ("masses", "measure") if f"{name}.{i}" in unread}
             parts[category] = DensityRelease.rebuild({**common, "law": one}, box, dict(fields["density"]), own)
         exact_keys(unread, set(), "the file")
-        return cls(**common, by=str(fields["by"]), parts=parts)
+        return cls(**common, by=fields["by"], parts=parts)

@@ -17,6 +17,8 @@ from safetensors.numpy import save as pack
 
 from sfumato._version import __version__
 from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import (
@@ -96,12 +98,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         document, arrays = _read(name)
         _check_envelope(document)
-        common = {
+        common: dict[str, Any] = {
             "guarantee": decode_guarantee(document["guarantee"]),
             "law": decode_law(document["noise"]),
             "target": tuple((str(key), str(value)) for key, value in document["target"]),
             "receipt": decode_receipt(document["receipt"]),
         }
+        _check_noise(common["guarantee"], common["law"])
         return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
     except FileFormatError as error:
         raise type(error)(f"{name}: {error}") from None
@@ -137,6 +140,18 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         if values.dtype != np.float64 or not np.isfinite(values).all():
             raise FileFormatError(f"array {key!r} must hold finite 64-bit numbers")
     return json.loads(text, parse_constant=_refuse_constant), arrays
+
+
+def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
+    """Refuse a promise that the noise could not keep: the certificate calls for at least so much."""
+    privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
+    needed, _ = calibrate(law.certificate, law.size, privacy, law.kind)
+    if law.certificate.exponent is None:  # real vectors: the grid, and what rounding to it costs, may change
+        return
+    if law.exponent != needed.exponent:
+        raise ParameterError("the noise and its certificate are on different grids")
+    if law.deviation < needed.deviation * (1 - 1e-9):
+        raise ParameterError("there is less noise than the guarantee needs")
 
 
 def _refuse_constant(name: str) -> None:

@@ -47,6 +47,8 @@ class NoisyMasses:
         The noisy sums, in records.
     rows, complete
         The public number of rows (None where it is private), and whether each of them certainly counts.
+    cells
+        Along each axis, how many cells records were counted in.
     """
 
     domain: Box
@@ -56,6 +58,7 @@ class NoisyMasses:
     law: NoiseLaw
     rows: int | None
     complete: bool
+    cells: tuple[int, ...]
 
     def __post_init__(self) -> None:
         size = self.lattice.size(self.domain)
@@ -65,6 +68,8 @@ class NoisyMasses:
             raise ParameterError(
                 "sf.Bernstein needs a public number of rows (neighbours='replace', unit='row', no by); use basis='auto'"
             )
+        if (self.complete and self.rows is None) or len(self.cells) != self.domain.dimension:
+            raise ParameterError("the masses' number of rows and cells do not fit what is said of them")
         object.__setattr__(self, "values", np.frombuffer(self.values.astype(np.float64).tobytes()))
 
     @property
@@ -184,8 +189,8 @@ class NoisyMasses:
         if any(derivatives):
             return 0.0
         box, kernel = kept_box(self.domain, kept), kept_kernel(self.kernel, kept)
-        cells = np.array([2.0**-b for b in [{1: 16, 2: 9, 3: 7}[self.domain.dimension]] * len(kept)])
-        return float((kernel.slope(box) * (box.high - box.low) * cells / 2).sum())
+        halves = np.array([0.5 / self.cells[i] for i in kept])
+        return float((kernel.slope(box) * (box.high - box.low) * halves).sum())
 
 
 def kept_box(domain: Box, kept: Sequence[int]) -> Box:

@@ -76,6 +76,10 @@ class Target(ABC):
             raise ParameterTypeError("basis=sf.Tuned(...) is for densities; give this target one basis")
         return []
 
+    def check_answers(self, box: Box, basis: Any) -> None:
+        """Refuse candidates that could not be released, before anything is paid for choosing one of them."""
+        raise ParameterTypeError("this target has nothing to tune")
+
     def scores(
         self, question: Tuned, gathered: Any, box: Box, n: int, privacy: Privacy, basis: Any
     ) -> tuple[list[float], float]:

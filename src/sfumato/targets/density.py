@@ -19,9 +19,9 @@ from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import MassLattice, check_dimension
 from sfumato.bases.mixture import node_positions
-from sfumato.bases.prediction import Prediction, candidates, predict
+from sfumato.bases.prediction import Prediction, predict, search
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
-from sfumato.checks import one_of, positive_integer, positive_number
+from sfumato.checks import finite_number, one_of, positive_integer, positive_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate, certify_sum
@@ -151,12 +151,20 @@ class KDE(Target):
     def questions(self, basis: Any) -> list[Tuned]:
         return [q for q in (self.bandwidth, basis) if isinstance(q, Tuned)]
 
+    def check_answers(self, box: Box, basis: Any) -> None:
+        if self.by is not None:
+            raise ParameterError("tuning on the data is for densities without by=; tune first, then group")
+        for bandwidth in self.bandwidth.candidates if isinstance(self.bandwidth, Tuned) else (self.bandwidth,):
+            target = replace(self, bandwidth=bandwidth)
+            target.check_box(box)
+            for candidate in basis.candidates if isinstance(basis, Tuned) else (basis,):
+                if isinstance(basis, Tuned) or not isinstance(basis, str):
+                    target.check_basis(candidate, box)
+
     def scores(
         self, question: Tuned, counts: Counts, box: Box, n: int, privacy: Privacy, basis: Any
     ) -> tuple[list[float], float]:
         domain = self.domain(box)
-        if self.by is not None:
-            raise ParameterError("tuning on the data is for densities without by=; tune first, then group")
         if question is self.bandwidth:
             settled = [replace(self, bandwidth=b) for b in question.candidates]
             kernels = [target.gaussian(domain) for target in settled]
@@ -175,6 +183,9 @@ class KDE(Target):
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
+        basis.size(self.domain(box))  # refuses a lattice that does not fit the box
+        if isinstance(self.bandwidth, str):
+            return
         if isinstance(basis, Bernstein) and not self.gaussian(self.domain(box)).diagonal:
             raise ParameterError("sf.Bernstein needs a bandwidth per column; use basis='auto' with a bandwidth matrix")
 
@@ -198,6 +209,10 @@ class KDE(Target):
         L1: replacing moves the sum by at most twice that, adding by once. L2: two non-negative vectors are at most
         ``sqrt(2)`` times the longer one apart (docs/proofs/split-lattice.md, binning.md, lattice-l1.md).
         """
+        if isinstance(basis, Bernstein) and (self.by, privacy.neighbours, privacy.unit) != (None, "replace", "row"):
+            raise ParameterError(  # before anything is paid
+                "sf.Bernstein needs a public number of rows (neighbours='replace', unit='row', no by); use basis='auto'"
+            )
         domain = self.domain(box)
         bits, page = share_bits(domain), _PAGES[type(basis).__name__]
         if privacy.rho is None and privacy.delta == 0:
@@ -246,7 +261,7 @@ class KDE(Target):
         known = published.rows if self.by is None else None  # how many fall into a group is private
         complete = self.missing == "none" and known is not None
         parts = [
-            NoisyMasses(domain, kernel, basis, values, law, known, complete)
+            NoisyMasses(domain, kernel, basis, values, law, known, complete, shape_of_cells(domain, len(groups)))
             for values in published.values.reshape(len(groups), -1)
         ]
         common: dict[str, Any] = {
@@ -306,12 +321,14 @@ def predictions(
 ) -> list[Prediction]:
     """The predicted errors of the given lattices, or of all that are worth considering."""
     pure = privacy.rho is None and privacy.delta == 0
-    considered = candidates(domain, kernel, pure) if bases is None else bases
-    unit = noise_per_record(privacy) / rows
-    if pure:
-        return predict(domain, kernel, considered, rows, lambda _: unit)
-    nodes = node_positions(domain, kernel)
-    return predict(domain, kernel, considered, rows, lambda basis: unit * basis.longest(domain, nodes))
+    unit, nodes = noise_per_record(privacy) / rows, node_positions(domain, kernel)
+
+    def deviation(basis: MassLattice) -> float:
+        return unit if pure else unit * basis.longest(domain, nodes)
+
+    if bases is None:
+        return search(domain, kernel, pure, rows, deviation)
+    return predict(domain, kernel, bases, rows, deviation)
 
 
 def noise_per_record(privacy: Privacy) -> float:
@@ -325,12 +342,14 @@ def noise_per_record(privacy: Privacy) -> float:
     return noise_deviation(calibrate(unit, 1, privacy)[0])
 
 
-def _frozen(bandwidth: Any) -> Any:
-    """Lists and arrays as tuples, so that the target cannot change."""
+def _frozen(bandwidth: Any, depth: int = 0) -> Any:
+    """Lists and arrays as tuples, so that the target cannot change. A matrix may hold zeros and negative numbers."""
     if isinstance(bandwidth, np.ndarray):
         bandwidth = bandwidth.tolist()
     if isinstance(bandwidth, Sequence) and not isinstance(bandwidth, str):
-        return tuple(_frozen(value) for value in bandwidth)
+        return tuple(_frozen(value, depth + 1) for value in bandwidth)
     if isinstance(bandwidth, str):
         return one_of("bandwidth", bandwidth, ("auto",))
-    return bandwidth if isinstance(bandwidth, Tuned) else positive_number("bandwidth", bandwidth)
+    if isinstance(bandwidth, Tuned):
+        return bandwidth
+    return positive_number("bandwidth", bandwidth) if depth < 2 else finite_number("bandwidth", bandwidth)

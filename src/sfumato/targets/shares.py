@@ -67,7 +67,7 @@ def _within(table: sparse.csr_array, budget: int) -> sparse.csr_array:
 
 def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers) -> Integers:
     """The exact integer coefficients of a tensor of counts."""
-    tables = [axis_table(basis, domain, kernel, i, size).T.tocsr() for i, size in enumerate(counts.shape)]
+    tables = [axis_table(basis, domain, kernel, i, size).T for i, size in enumerate(counts.shape)]
     return np.asarray(contract(tables, counts.astype(np.int64))).ravel()
 
 

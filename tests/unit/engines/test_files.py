@@ -236,7 +236,7 @@ def test_blocks_do_not_matter(block, ending, start, tmp_path, monkeypatch):
     file.write_bytes(gzip.compress(text) if ending == ".csv.gz" else text)
     times = {line: int((chosen == line).sum()) for line in LINES}
     rows, found = count(file, BOTH, (11, 2), chunk_rows=7)
-    assert rows == len(open_table(file, BOTH, "row").native) == 500 - sum(times[x] for x in ("\n", "torn\n", "1,2,3\n"))
+    assert rows == len(open_table(file, BOTH, "row").native) == 500 - times["\n"]
     expected = np.zeros((11, 2), dtype=int)
     places = {"5,f\n": (0, 0), "15,m\r\n": (1, 1), '"7","m"\n': (0, 1), '9,"f"\n': (0, 0), "1e999,f\n": (10, 0)}
     for line, place in (places | {"  30 ,m\n": (3, 1)}).items():
@@ -264,11 +264,18 @@ def test_a_record_longer_than_a_block_raises_nothing(closed, tmp_path, monkeypat
     (tmp_path / "t.csv").write_text("age,sex\n" + "".join(lines))
     rows, found = count(tmp_path / "t.csv")
     assert found[:3] == [1000, 0, 1000 if closed else 0]
-    assert rows == (2001 if closed else 1000)
+    assert rows == (2001 if closed else 1001)
     assert len(open_table(tmp_path / "t.csv", AGE, "row").native) == rows
 
 
-@pytest.mark.parametrize("text", ["age\n", "\ufeffage\n", "age\r\n", "age,sex\n\n\n", "age,sex\ntorn\n"])
+def test_a_torn_line_is_a_record_without_values(tmp_path):
+    # Left out, it would change the number of records, which is public where one is replaced.
+    (tmp_path / "t.csv").write_text("age,sex\n5,f\ntorn\n6,m\n1,2,3\n")
+    assert count(tmp_path / "t.csv") == (4, [2] + [0] * 10)
+    assert open_table(tmp_path / "t.csv", AGE, "row").rows == 4
+
+
+@pytest.mark.parametrize("text", ["age\n", "\ufeffage\n", "age\r\n", "age,sex\n\n\n"])
 def test_no_records(text, tmp_path):
     (tmp_path / "t.csv").write_text(text, newline="")
     assert count(tmp_path / "t.csv") == (0, [0] * 11)

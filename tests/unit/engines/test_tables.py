@@ -224,11 +224,18 @@ def test_a_tuple_must_be_a_pair(pair):
 
 
 @pytest.mark.parametrize(
-    "pair", [(np.zeros(3), np.zeros(4)), (np.float64(1.0), np.zeros(1)), (np.zeros((2, 3)), np.zeros(3))]
+    "pair", [(np.zeros(3), np.zeros(4)), (np.array(1.0), np.zeros(1)), (np.zeros((2, 3)), np.zeros(3))]
 )
 def test_the_parts_of_a_pair_must_have_as_many_rows(pair):
     with pytest.raises(SchemaError, match="rows"):
         open_table(pair, AGE, "row")
+
+
+@pytest.mark.parametrize("part", [[1.0, 2.0], np.array([1.0, None]), "ab", None])
+def test_the_parts_of_a_pair_have_a_type(part):
+    # One value decides what numpy makes of a list: the error would be an output.
+    with pytest.raises(ParameterTypeError, match="numpy array"):
+        open_table((np.zeros(2), part), AGE, "row")
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.json", "t.csv.zip"])
