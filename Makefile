@@ -35,10 +35,10 @@ format: $(VENV)/ready  ## put the code into shape
 	$(BIN)/ruff check --fix src tests examples benchmarks
 	$(BIN)/ruff format src tests examples benchmarks
 
-$(BENCH)/ready: pyproject.toml
+$(BENCH)/ready: pyproject.toml Makefile
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.12"
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.12" KDEpy scikit-learn
 	touch $@
 
 bench: $(BENCH)/ready  ## measure against peers, in an environment of its own

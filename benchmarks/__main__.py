@@ -11,19 +11,17 @@ from pathlib import Path
 import numpy as np
 
 import sfumato
+from benchmarks.tables import show
 
-NAMES = ("noise", "evaluation", "ledger", "footprint")
+NAMES = ("noise", "evaluation", "ledger", "footprint", "density", "density-speed")
 
 
 def main(wanted: list[str]) -> None:
     for name in wanted or NAMES:
         if name not in NAMES:
             raise SystemExit(f"unknown benchmark {name!r}; there are {', '.join(NAMES)}")
-        rows = importlib.import_module(f"benchmarks.{name}").run()
-        print(f"\n{name}")
-        width = max(len(row["what"]) for row in rows)
-        for row in rows:
-            print(f"  {row['what']:<{width}}  {row['value']:>12.5g} {row['unit']}")
+        rows = importlib.import_module(f"benchmarks.{name.replace('-', '_')}").run()
+        show(name, rows)
         record = {
             "benchmark": name,
             "sfumato": sfumato.__version__,
@@ -34,7 +32,8 @@ def main(wanted: list[str]) -> None:
         path = Path(__file__).parent / "results" / f"{name}.json"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(record, indent=1) + "\n")
-        print(f"  -> {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+        print(f"  -> {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}", flush=True)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -33,7 +33,7 @@ CORE_LINES = 1020  # about a thousand that are not blank
 # The one exception to the layers: a release draws itself and writes its own report. It imports its painters inside
 # these methods and nowhere else, so that reading a release needs neither them nor matplotlib.
 UPWARDS = {"plot": "sfumato.plotting", "report": "sfumato.report", "_repr_html_": "sfumato.report"}
-UPWARDS_IN = "releases/function.py"
+UPWARDS_IN = "releases/showing.py"
 
 
 def name_of(path: Path) -> str:

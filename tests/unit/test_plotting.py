@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 
 import sfumato as sf
@@ -13,7 +14,8 @@ from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
-from sfumato.plotting import number, plain, quantity, short
+from sfumato.plotting import number, plain, plot, quantity, short
+from sfumato.plotting.samples import sample
 from sfumato.releases.function import FunctionRelease
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -143,6 +145,96 @@ def test_more_columns_are_refused():
     release = make(sf.Bernstein(2), sf.Box([(0, 1)] * 3))
     with pytest.raises(ParameterError, match=r"this release has 3.*'x0', 'x1', 'x2'.*fix the other columns"):
         release.plot()
+
+
+# --- densities --------------------------------------------------------------------------------------------------
+
+
+def dense(columns, points=6, by=None, groups=("F", "M"), **settings):
+    """A density of made-up records in the unit cube."""
+    names = ["age", "bmi", "hour"][:columns]
+    data = dict(zip(names, np.random.default_rng(3).beta(3, 4, (columns, 500)), strict=True))
+    box = dict.fromkeys(names, (0, 1))
+    if by is not None:
+        data[by], box[by] = np.resize(groups, 500), sf.Categorical(list(groups))
+    target = sf.KDE(0.2, by=by, **settings)
+    return sf.release(target, pandas.DataFrame(data), sf.Box(box), sf.Privacy(epsilon=1.0), basis=sf.Binning(points))
+
+
+def test_the_band_of_a_density_is_not_symmetric_and_nothing_is_negative():
+    release = dense(1)
+    ax = release.plot(confidence=0.9)
+    x, y = next(a for a in ax.lines if a.get_label() == "release").get_data()
+    low, high = release.band(x, 0.9)
+    edges = [a.get_ydata() for a in ax.lines if a.get_label().startswith("_") and len(a.get_xdata()) == len(x)]
+    assert y == pytest.approx(release(x)) and edges[0] == pytest.approx(low) and edges[1] == pytest.approx(high)
+    assert ax.get_ylim()[0] == 0
+    assert ax.get_title(loc="left") == "density"
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["release", "90 % band"]
+    assert texts(ax) == ["epsilon = 1, replace one row; bandwidth 0.2"]
+
+
+def test_an_unbiased_density_may_dip_below_zero_and_derivatives_have_a_picture():
+    ax = dense(1, 12, post="none").derivative().plot()
+    assert ax.get_title(loc="left").startswith("derivative along age of the density")
+    assert ax.get_ylim()[0] < 0
+
+
+def test_groups_are_drawn_over_each_other():
+    release = dense(1, by="sex")
+    ax = plot(release)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["sex = F", "sex = M", "95 % band of each"]
+    lines = {a.get_label(): a for a in ax.lines if a.get_label().startswith("sex")}
+    assert lines["sex = M"].get_ydata() == pytest.approx(release["M"](lines["sex = M"].get_xdata()))
+    assert lines["sex = F"].get_color() != lines["sex = M"].get_color()
+    assert lines["sex = F"].get_linestyle() != lines["sex = M"].get_linestyle()  # told apart in grey too
+
+
+def test_a_density_of_two_columns_is_a_map_and_its_uncertainty():
+    release = dense(2)
+    left, right = release.plot()
+    assert left.get_title(loc="left") == "density"
+    assert right.get_title(loc="left").startswith("how far its 95 % band reaches")
+    assert "bandwidth 0.2 and 0.2" in texts(left)[-1]
+    axes = plot(dense(2, by="sex"))
+    assert axes.shape == (2, 2)
+    assert [row[0].get_title(loc="left") for row in axes] == ["density, sex = F", "density, sex = M"]
+
+
+def test_a_density_of_three_columns_is_three_curves():
+    release = dense(3, 4)
+    axes = release.plot()
+    assert [ax.get_title(loc="left") for ax in axes] == ["density of age", "density of bmi", "density of hour"]
+    assert [ax.get_legend() is None for ax in axes] == [False, True, True]
+    x, y = next(a for a in axes[1].lines if a.get_label() == "release").get_data()
+    assert y == pytest.approx(release.marginal("bmi")(x))
+
+
+def test_densities_that_cannot_be_drawn():
+    many = dense(1, by="ward", groups=tuple("abcdefg"))
+    with pytest.raises(ParameterError, match="tells 6 groups apart, this release has 7"):
+        plot(many)
+    with pytest.raises(ParameterError, match=r"ax must be 3 matplotlib Axes"):
+        dense(3, 4).plot(ax=Figure().subplots())
+
+
+def test_a_density_on_the_callers_axes():
+    ax = Figure(facecolor="black").subplots()
+    ax.set_facecolor("none")
+    assert plot(dense(1, by="sex"), ax) is ax
+    assert min(sum(matplotlib.colors.to_rgb(a.get_color())) for a in ax.lines if a.get_label()[0] != "_") > 1
+    axes = Figure(figsize=(9, 4)).subplots(1, 3)
+    assert dense(3, 4).plot(axes) is axes
+
+
+def test_infinite_limits_have_an_edge_in_a_picture():
+    release = dense(1)
+    low, high = release.band([0.5])
+    endless = type("Endless", (), {"band": lambda self, p, c: (np.full(len(p), -np.inf), np.full(len(p), np.inf))})
+    stand_in = type("Stand", (endless, sf.DensityRelease), {})
+    seen = sample(stand_in(**vars(release)), 0.95)
+    assert np.isfinite(seen.low).all() and np.isfinite(seen.high).all()
+    assert low[0] < seen.values.max() < seen.high.max() and high[0] < seen.high.max()
 
 
 # --- the caller's axes and settings -----------------------------------------------------------------------------

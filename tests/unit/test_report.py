@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 
 import sfumato as sf
@@ -18,7 +19,8 @@ from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
-from sfumato.report import _above, _columns, _one_in, card, render
+from sfumato.report import _columns, _one_in, card, render
+from sfumato.report.numbers import above
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -338,10 +340,121 @@ def test_derivatives_say_so():
 
 
 def test_rounding_never_flatters():
-    assert _above(1.00001) == "1.001"
-    assert _above(0.0) == "0"
+    assert above(1.00001) == "1.001"
+    assert above(0.0) == "0"
     assert _one_in(3e-7) == "3,333,333"
     assert "10<sup>15</sup>" in _one_in(1e-15)
+
+
+# --- densities --------------------------------------------------------------------------------------------------
+
+
+def dense(box, by=None, basis=None, **settings):
+    """A density of made-up records, which fill the box's columns."""
+    generator = np.random.default_rng(3)
+    numeric = {n: c for n, c in zip(box.names, box.columns, strict=True) if c.kind != "categorical"}
+    data = {n: c.low + (c.high - c.low) * generator.beta(3, 4, 500) for n, c in numeric.items()}
+    if by is not None:
+        data[by] = np.resize(box.columns[box.names.index(by)].categories, 500)
+    widths = tuple((c.high - c.low) / 5 for c in numeric.values())
+    target = sf.KDE(widths, by=by, **settings)
+    return sf.release(target, pandas.DataFrame(data), box, sf.Privacy(epsilon=1.0), basis=basis or sf.Binning(5))
+
+
+SEXES = sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", EVIL))})
+
+
+def test_a_page_about_a_density():
+    release = dense(LINE)
+    low, high = release.count_band()
+    text = words(render(release))
+    for part in (
+        "Density of age",
+        "How private records are distributed, published once with noise.",
+        "Band typically within",
+        "bandwidth 22",
+        f"records {release.count:,.0f} ({low:,.0f} to {high:,.0f} with a confidence of at least 95 %)",
+        "records with a missing value count for nothing",
+        "non-negative, of mass one",
+        "age " + " ".join(f"{v:.4g}" for v in [release.mean(), *release.quantile([0.25, 0.5, 0.75])]),
+        "what lies within the box",
+        "Binning(points=5): given by the caller.",
+        "its largest error is expected to be about",
+        "noise total (drawn) worst",
+        "if it is no rougher than densities with features of about 0.7 bandwidths",
+        "whatever the records are, even if all of them are equal",
+        "has a standard deviation of 2.83, in records",
+    ):
+        assert part in text, part
+    assert "half-width" not in text.lower() and "group by" not in text
+
+
+def test_a_page_about_groups():
+    page = render(dense(SEXES, by="sex"))
+    text = words(page)
+    assert EVIL not in page
+    assert "Density of age by sex" in text
+    assert "There is one for each value of sex, from one budget" in text
+    assert "records, F" in text and "F, typical" in text and "F, largest" in text
+    assert "sex categorical F, &lt;script&gt;" in text
+    assert "density = release[&#39;F&#39;]" in text
+    assert page.count("<svg") == 2 and "var(--series-1)" in page
+
+
+def test_pages_about_densities_are_valid():
+    html5lib = pytest.importorskip("html5lib")
+    for release in (dense(PLANE), dense(SEXES, by="sex", post="none")):
+        page = render(release)
+        html5lib.HTMLParser(strict=True).parse(io.StringIO(page))
+        identifiers = re.findall(r'\bid="([^"]*)"', page)
+        assert len(identifiers) == len(set(identifiers))
+
+
+def test_three_columns_circles_and_what_was_stated():
+    text = words(render(dense(CUBE, missing="none", basis=sf.Binning(4))))
+    assert "Density of age, hour and children" in text and "Each column by itself" in text
+    assert "hour \N{EN DASH} \N{EN DASH} \N{EN DASH} \N{EN DASH}" in text and "goes round in a circle" in text
+    assert "records 500 (public)" in text and "stated publicly that there are none" in text
+    assert "bandwidth, hour 4.8" in text
+
+
+def test_a_page_about_more_groups_than_a_picture_tells_apart():
+    box = sf.Box({"age": (0, 110), "ward": sf.Categorical(tuple("abcdefg"))})
+    page = render(dense(box, by="ward"))
+    assert "<svg" not in page and "too many columns or groups" in words(page)
+
+
+def test_a_basis_without_marginals_and_a_tilted_kernel():
+    text = words(render(dense(PLANE, basis=sf.Bernstein(6, 2))))
+    assert "A few figures" not in text and ".marginal(" not in text
+    tilted = sf.KDE(((400.0, 50.0), (50.0, 100.0)))
+    data = np.random.default_rng(1).uniform((0, 10), (110, 60), (300, 2))
+    data = pandas.DataFrame(data, columns=["age", "bmi"])
+    release = sf.release(tilted, data, PLANE, sf.Privacy(epsilon=1.0), basis=sf.Binning(5))
+    assert "tilted against the axes" in words(render(release))
+
+
+@pytest.mark.parametrize("by", [None, "sex"])
+def test_the_code_on_a_page_about_densities_runs(tmp_path, monkeypatch, by):
+    box = LINE if by is None else sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", "M"))})
+    release = dense(box, by=by)
+    release.save(tmp_path / "ages.sfumato")
+    report.write(release, tmp_path / "ages.html")
+    page = (tmp_path / "ages.html").read_text("utf-8")
+    code = re.search(r"<pre><code>(import sfumato.*?)</code>", page, re.DOTALL).group(1)
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("&#34;", '"').replace("&#39;", "'"), {})
+
+
+def test_pages_about_other_functions_do_not_speak_of_densities(cheap):
+    text = cheap()
+    assert "density estimate" not in text and "What was published" not in text and "A function computed" in text
+    assert "--series-1" not in render(make(box=CUBE))
+
+
+def test_the_card_of_a_density():
+    text = dense(LINE)._repr_html_()
+    assert "density of age" in text and "bandwidth" in text and "records" in text
 
 
 # --- notebooks --------------------------------------------------------------------------------------------------

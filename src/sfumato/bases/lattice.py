@@ -120,6 +120,11 @@ class SplitLattice(MassLattice):
             raise ParameterError(
                 f"width needs one number, or one per column ({box.dimension}), got width={self.width!r}"
             )
+        if widths[axis] > column.high - column.low:
+            raise ParameterError(
+                f"width must not exceed the box: column {box.names[axis]!r} is {column.high - column.low:g} wide, "
+                f"got width={widths[axis]!r}"
+            )
         steps_per_width = (widths[axis] / (column.high - column.low)) * _steps(column, count)
         reach = math.ceil(_REACH * steps_per_width)
         # Relative to the nearest point, so that even a width far below the spacing leaves something to divide.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -92,6 +93,18 @@ class Mixture:
         for table in tables[1:]:
             value = np.einsum("mk,mkr->mr", table, value.reshape(len(unit), table.shape[1], -1))
         return np.asarray(value.reshape(len(unit)))
+
+    def on_grid(self, axes: Sequence[Floats]) -> Floats:
+        """The values on a grid of positions in [0, 1] along each axis, as a tensor."""
+        if self.kernel.diagonal:
+            columns = self.box.intervals()
+            tables = [
+                self.kernel.axis_values(column, i, unit, self.nodes[i], self.derivatives[i])
+                for i, (column, unit) in enumerate(zip(columns, axes, strict=True))
+            ]
+            return contract(tables, self.measure)
+        grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+        return self(self.box.from_unit(grid)).reshape(tuple(map(len, axes)))
 
     def axis_tables(self, unit: Floats) -> list[Floats]:
         """Per axis, ``(m, nodes)``: the factors of a product kernel."""

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, demo, ledger, releases
+from sfumato.cli import box, demo, density, ledger, releases
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -91,6 +91,13 @@ def options(
 
 
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)
+app.command(
+    epilog=examples(
+        "sfumato density cohort.csv --column age:0:110 --epsilon 1 -o age.sfumato --report age.html",
+        "sfumato density visits.parquet --column hour:0:24:periodic --by sex=F,M --bandwidth 0.5 --epsilon 1",
+        "sfumato density cohort.csv --box columns.toml --epsilon 1 --ledger budget.db --account clinic-2026",
+    )
+)(density.density)
 app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --json"))(releases.inspect)
 app.command(
     epilog=examples(

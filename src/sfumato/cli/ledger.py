@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato as sf
-from sfumato.cli.options import examples, open_ledger, settings
+from sfumato.cli.options import PersonColumn, examples, open_ledger, person_unit, settings
 from sfumato.cli.output import show, table
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.accounting.balance import Balance
@@ -40,17 +39,14 @@ def create(
     neighbours: Annotated[
         str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")
     ] = "replace",
-    person: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, instead of rows."),
-    ] = None,
+    person: PersonColumn = None,
     accountant: Annotated[
         str | None,
         typer.Option(metavar="basic|zcdp|gaussian|best", help="How spending is added up; best suits many releases."),
     ] = None,
 ) -> None:
     """Create an account with a limit that can never be raised."""
-    limit = sf.Privacy(epsilon, delta, rho, neighbours, "row" if person is None else _person(person))
+    limit = sf.Privacy(epsilon, delta, rho, neighbours, person_unit(person))
     book = sf.Ledger(ledger)
     new = name not in {account.name for account in book.accounts()}
     balance = book.account(name, limit=limit, accountant=accountant).remaining()
@@ -87,13 +83,6 @@ def remaining(ctx: typer.Context, ledger: OneLedger = None) -> None:
     balances = _all_balances(book.accounts() if name is None else [book.account(name)])
     lines = [str(balance) for balance in balances] or ["no accounts yet"]
     show(ctx, {"ledger": str(path), "accounts": [_balance_data(balance) for balance in balances]}, *lines)
-
-
-def _person(text: str) -> sf.Person:
-    column, colon, rows = text.rpartition(":")
-    if not colon or not column or not rows.isdecimal():
-        raise ParameterError(f"--person must be COLUMN:MAXROWS, such as patient:5, got {text!r}")
-    return sf.Person(column, max_rows=int(rows))
 
 
 def _all_balances(accounts: list[sf.Account]) -> list[Balance]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import sfumato as sf
-from sfumato.errors import LedgerError, ParameterError
+from sfumato.errors import LedgerError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,10 @@ def settings(ctx: typer.Context) -> Settings:
 box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
 BoxFile = Annotated[Path, box_option]
 
+PersonColumn = Annotated[
+    str | None,
+    typer.Option("--person", metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, not rows."),
+]
 Confidence = Annotated[float, typer.Option(help="Of the band, which holds at all points at once.")]
 
 
@@ -61,6 +67,28 @@ def paying_account(ctx: typer.Context) -> sf.Account | None:
         there = ", ".join(repr(account.name) for account in open_ledger(given.ledger).accounts())
         raise ParameterError(f"which account pays? give --account NAME; {given.ledger} has {there or 'none yet'}")
     return open_ledger(given.ledger).account(given.account)
+
+
+def person_unit(text: str | None) -> str | sf.Person:
+    """The protected unit that ``--person`` names: a row where it was not given."""
+    if text is None:
+        return "row"
+    column, colon, rows = text.rpartition(":")
+    if not colon or not column or not rows.isdecimal():
+        raise ParameterError(f"--person must be COLUMN:MAXROWS, such as patient:5, got {text!r}")
+    return sf.Person(column, max_rows=int(rows))
+
+
+@contextmanager
+def blaming(*options: str) -> Iterator[None]:
+    """Name the option in what the library says about its value: the parameter of that name, else the first."""
+    try:
+        yield
+    except (ParameterError, SchemaError) as error:
+        words = str(error)
+        name = next((o for o in options if words.startswith(f"{o[2:].replace('-', '_')} ")), None)
+        said = f"{options[0]}: {words}" if name is None else f"{name}{words[len(name) - 2 :]}"
+        raise type(error)(said) from None
 
 
 def examples(*lines: str) -> str:

@@ -9,13 +9,20 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.releases.function import FunctionRelease
+from sfumato.plotting import plot
+from sfumato.plotting.words import Drawable
 
 FORMATS = (".png", ".svg", ".pdf")
 _DPI = 160
 
 
-def draw(release: FunctionRelease, path: Path, confidence: float = 0.95) -> None:
+def check_format(path: Path) -> None:
+    """Refuse a name whose ending says no format."""
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}")
+
+
+def draw(release: Drawable, path: Path, confidence: float = 0.95) -> None:
     """Draw a release into a file whose name says which format.
 
     Parameters
@@ -23,13 +30,12 @@ def draw(release: FunctionRelease, path: Path, confidence: float = 0.95) -> None
     path
         Ends in .png, .svg or .pdf.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}")
+    check_format(path)
     matplotlib = need("matplotlib", "plot")
     matplotlib.use("Agg")  # files only: no window, no display needed
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its first run tells about fonts
-    axes = release.plot(confidence=confidence)
-    figure = np.atleast_1d(np.asarray(axes, dtype=object))[0].figure
+    axes = plot(release, confidence=confidence)
+    figure = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[0].figure
     try:
         figure.savefig(path, dpi=_DPI)
     finally:

@@ -100,10 +100,10 @@ def _is_number(cell: str) -> bool:
         return False
 
 
-def values_csv(names: Sequence[str], columns: Iterable[Floats]) -> str:
+def values_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """The text of a CSV file; every number with all its digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+    writer.writerows(rows)
     return text.getvalue()

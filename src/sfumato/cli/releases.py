@@ -14,14 +14,27 @@ from sfumato.cli.output import facts, printable, show, working
 from sfumato.errors import OutsideBoxError, ParameterError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A release, such as age.sfumato.", show_default=False)]
+Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
-def load_function(path: Path) -> sf.FunctionRelease:
-    """Load a release, refusing one that is not a function."""
+def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease:
+    """Load a release, refusing one that is neither a function nor a group of them."""
     release = sf.load(path)
-    if not isinstance(release, sf.FunctionRelease):
+    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease):
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function")
     return release
+
+
+def of_group(release: Any, group: str | None) -> Any:
+    """The release, or the one of its groups that ``--group`` names."""
+    if group is None:
+        return release
+    if not isinstance(release, sf.GroupedDensityRelease):
+        raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
+    found = [category for category in release.groups if str(category) == group]
+    if not found:
+        raise ParameterError(f"--group must be one of {', '.join(map(str, release.groups))}, got {group!r}")
+    return release[found[0]]
 
 
 def output_path(file: Path, given: Path | None, suffix: str) -> Path:
@@ -57,13 +70,18 @@ def inspect(ctx: typer.Context, file: File) -> None:
         ("rests on", notes or ["the proofs in docs/proofs alone"]),
         ("box", words.box_lines(release.box)),
     ]
-    if isinstance(release, sf.FunctionRelease):
-        rows.append(("basis", [f"{release.basis!r}, {release.law.size:,} coefficients"]))
-    rows.append(("noise", words.noise_lines(release.law)))
-    rows.append(("target", words.target_lines(release)))
+    data = {"file": str(file), **words.release_data(release)}
+    if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
+        from sfumato.cli.density_words import density_data, density_rows
+
+        rows += [*density_rows(release), ("noise", words.noise_lines(release.law))]
+        data |= density_data(release)
+    else:
+        if isinstance(release, sf.FunctionRelease):
+            rows.append(("basis", [f"{release.basis!r}, {release.law.size:,} coefficients"]))
+        rows += [("noise", words.noise_lines(release.law)), ("target", words.target_lines(release))]
     rows.append(("receipt", words.receipt_lines(release.receipt)))
-    head = Text(printable(file), style="bold")
-    show(ctx, {"file": str(file), **words.release_data(release)}, head, "", facts(rows))
+    show(ctx, data, Text(printable(file), style="bold"), "", facts(rows))
 
 
 def evaluate(
@@ -82,37 +100,58 @@ def evaluate(
     outside: Annotated[
         str, typer.Option(metavar="refuse|clip", help="What to do with points outside the box.")
     ] = "refuse",
+    include: Annotated[
+        str | None,
+        typer.Option(metavar="noise|total|worst", help="What the band allows for; noise, and total for densities."),
+    ] = None,
+    group: Group = None,
 ) -> None:
-    """Evaluate a release at the points of a CSV file, with the band of its noise."""
-    import numpy as np
-
+    """Evaluate a release at the points of a CSV file, with its band; every group of one, one after the other."""
     from sfumato.cli.points import read_points, values_csv
 
-    release = load_function(file)
+    release = of_group(load_function(file), group)
     target = None if output is None else output_path(file, output, ".csv")
     at = read_points(points, release.box)
-    # A file from a stranger may hold huge coefficients; what overflows shows in the values.
-    with working(ctx, f"evaluating {len(at):,} points"), np.errstate(all="ignore"):
-        try:
-            value = release(at, outside)
-            low, high = release.band(at, confidence, outside=outside)
-        except OutsideBoxError as error:
-            raise OutsideBoxError(str(error).replace("pass outside='clip'", "use --outside clip")) from None
-    names = [*release.box.names, "value", "low", "high"]
+    settled = {"confidence": confidence, "outside": outside, **({} if include is None else {"include": include})}
+    with working(ctx, f"evaluating {len(at):,} points"):
+        found = _groups_at(release, at, settled)
+    by = [release.by] if isinstance(release, sf.GroupedDensityRelease) else []
+    names = [*release.box.names, *by, "value", "low", "high"]
+    text = values_csv(names, [[*row, *[group][: len(by)], *rest] for group, row, *rest in found])
     if target is not None:
-        target.write_text(values_csv(names, [*at.T, value, low, high]), "utf-8")
+        target.write_text(text, "utf-8")
         show(ctx, {"written": str(target), "points": len(at)}, f"{target}: {len(at):,} points")
     elif settings(ctx).json:
-        show(ctx, _points_data(release.box.names, [row.tolist() for row in (*at.T, value, low, high)]))
+        show(ctx, _points_data(release.box.names, found))
     else:
-        typer.echo(values_csv(names, [*at.T, value, low, high]), nl=False)
+        typer.echo(text, nl=False)
 
 
-def _points_data(names: tuple[str, ...], columns: list[list[float]]) -> dict[str, Any]:
+def _groups_at(release: Any, at: Any, settled: dict[str, Any]) -> list[tuple[Any, list[float], float, float, float]]:
+    """Group, point, value and limits, one group after the other; one group without a name where there are none."""
+    import numpy as np
+
+    groups = release.parts if isinstance(release, sf.GroupedDensityRelease) else {None: release}
+    rows = []
+    # A file from a stranger may hold huge coefficients; what overflows shows in the values.
+    with np.errstate(all="ignore"):
+        for name, part in groups.items():
+            try:
+                value = part(at, settled["outside"])
+                low, high = part.band(at, **settled)
+            except OutsideBoxError as error:
+                raise OutsideBoxError(str(error).replace("pass outside='clip'", "use --outside clip")) from None
+            limits = zip(at.tolist(), value.tolist(), low.tolist(), high.tolist(), strict=True)
+            rows += [(name, point, *rest) for point, *rest in limits]
+    return rows
+
+
+def _points_data(names: tuple[str, ...], found: list[Any]) -> dict[str, Any]:
     """Values and bands, point by point; a column may be called anything, also ``value``."""
     rows = []
-    for *point, value, low, high in zip(*columns, strict=True):
-        rows.append({"point": dict(zip(names, point, strict=True)), "value": value, "low": low, "high": high})
+    for group, point, value, low, high in found:
+        own = {} if group is None else {"group": group}
+        rows.append({"point": dict(zip(names, point, strict=True)), **own, "value": value, "low": low, "high": high})
     return {"points": rows}
 
 
@@ -124,11 +163,12 @@ def plot(
         typer.Option("--output", "-o", metavar="PICTURE", help="A .png, .svg or .pdf; next to FILE if left out."),
     ] = None,
     confidence: Confidence = 0.95,
+    group: Group = None,
 ) -> None:
-    """Draw a release of one or two columns, with the band of its noise."""
+    """Draw a release of one or two columns, with its band; of a density with three, each by itself."""
     from sfumato.cli.pictures import draw
 
-    release = load_function(file)
+    release = of_group(load_function(file), group)
     path = output_path(file, output, ".png")
     with working(ctx, "drawing"):
         draw(release, path, confidence)
@@ -144,8 +184,10 @@ def report(
     confidence: Confidence = 0.95,
 ) -> None:
     """Write one HTML page about a release, for people who will not run any code."""
+    from sfumato.report import write
+
     release = load_function(file)
     path = output_path(file, output, ".html")
     with working(ctx, "writing the report"):
-        release.report(path, confidence)
+        write(release, path, confidence)
     show(ctx, {"written": str(path)}, str(path))

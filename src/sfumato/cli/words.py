@@ -10,9 +10,11 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
+from sfumato.plotting.words import listed
 from sfumato.releases.base import Receipt, Release
 from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 from sfumato.releases.function import FunctionRelease
+from sfumato.releases.grouped import GroupedDensityRelease
 
 _NOISES = {
     "laplace": "Laplace noise",
@@ -92,10 +94,16 @@ def receipt_lines(receipt: Receipt | None) -> list[str]:
     ]
 
 
+def number_words(value: float) -> str:
+    """A rounded number for reading."""
+    return f"{value:.4g}"
+
+
 def title(release: Release) -> str:
     """What a release is, in a few words."""
-    *others, last = release.box.names
-    names = f"{', '.join(others)} and {last}" if others else last
+    names = listed(release.box.names)
+    if isinstance(release, GroupedDensityRelease):
+        return f"densities of {names}, one for each {release.by} ({', '.join(map(str, release.groups))})"
     if not isinstance(release, FunctionRelease) or not any(release.expansion.derivatives):
         return f"a {release.kind} of {names}"
     times = zip(release.box.names, release.expansion.derivatives, strict=True)

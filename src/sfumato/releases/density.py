@@ -102,7 +102,8 @@ class DensityRelease(FunctionRelease, Distribution):
         width = float(half_width_of(ones, self.masses.law, confidence)[0])
         middle = float(self.masses.values.sum())
         most = np.inf if self.masses.rows is None else float(self.masses.rows)
-        return max(0.0, min(middle - width, most)), max(0.0, min(middle + width, most))
+        low, high = max(0.0, min(middle - width, most)), max(0.0, min(middle + width, most))
+        return min(low, self.count), max(high, self.count)
 
     def band(
         self, points: ArrayLike, confidence: float = 0.95, include: str = "total", outside: str = "refuse"
@@ -113,8 +114,9 @@ class DensityRelease(FunctionRelease, Distribution):
         ----------
         include
             ``"noise"``: for what the same basis would show without noise. ``"total"`` (default): for the kernel
-            density estimate of the private records, if it is no rougher than densities whose features are 0.7
-            bandwidths wide. ``"worst"``: for that estimate whatever the records are, even all of them equal.
+            density estimate of the private records, if the basis misses it by no more than it misses samples of the
+            public reference densities (flat, one-sided and two-bump, with features from 0.7 bandwidths).
+            ``"worst"``: for that estimate whatever the records are, even all of them equal.
 
         Formal guarantee: with probability at least ``confidence`` over the noise all limits hold. They come from an
         unconstrained linear reconstruction; that the density is non-negative and at most the kernel's peak, and
@@ -134,6 +136,11 @@ class DensityRelease(FunctionRelease, Distribution):
 
     def integrate(self, over: SubBox | None = None) -> float:
         return self.expansion.integrate(over)
+
+    def _on_grid(self, axes: list[Floats]) -> Floats:
+        if isinstance(self.expansion, Mixture):
+            return self.expansion.on_grid(axes)
+        return super()._on_grid(axes)
 
     def marginal(self, columns: str | int | Sequence[str | int]) -> DensityRelease:
         """The density of some of the columns, whatever the others are."""
@@ -169,7 +176,7 @@ class DensityRelease(FunctionRelease, Distribution):
     def arrays(self) -> dict[str, Floats]:
         found = {"masses": self.masses.values}
         if isinstance(self.expansion, Mixture):
-            found["measure"] = self.expansion.measure.ravel()
+            found["measure"] = self.expansion.measure
         return found
 
     def fields(self) -> dict[str, Any]:
@@ -207,8 +214,8 @@ class DensityRelease(FunctionRelease, Distribution):
         polynomial = post == "none" and isinstance(lattice, LatticeBasis)
         exact_keys(arrays, {"masses"} if polynomial else {"masses", "measure"}, "the file")
         masses = NoisyMasses(box, kernel, lattice, arrays["masses"], common["law"], rows, fields["complete"], cells)
-        shape = tuple(map(len, node_positions(box, kernel)))
-        surface = masses.surface(post) if polynomial else Mixture(box, kernel, arrays["measure"].reshape(shape))
+        node_positions(box, kernel)  # refuses a kernel that is too narrow
+        surface = masses.surface(post) if polynomial else Mixture(box, kernel, arrays["measure"])
         if post == "simplex" and (arrays["measure"].min() < 0 or abs(arrays["measure"].sum() - 1) > 1e-6):
             raise ParameterError("the measure is not a probability measure, as post='simplex' says it is")
         choice = decode_choice(fields["choice"])

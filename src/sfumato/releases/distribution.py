@@ -43,13 +43,17 @@ class Distribution(ABC):
         """The middles of fine cells along each axis in user units, and each cell's probability."""
         count = _CELLS[self.box.dimension]
         unit = (np.arange(count) + 0.5) / count
-        grid = np.meshgrid(*([unit] * self.box.dimension), indexing="ij")
-        values = np.maximum(self(self.box.from_unit(np.stack([g.ravel() for g in grid], axis=1))), 0.0)
-        total = values.sum()
+        values = np.maximum(self._on_grid([unit] * self.box.dimension), 0.0)
+        total = float(values.sum())
         if not total > 0:  # noise without shape constraints can leave nothing: say no more than the box does
-            values, total = np.ones(len(values)), float(len(values))
-        axes = [c.low + unit * (c.high - c.low) for c in self.box.intervals()]
-        return axes, (values / total).reshape((count,) * self.box.dimension)
+            values, total = np.ones(values.shape), float(values.size)
+        return [c.low + unit * (c.high - c.low) for c in self.box.intervals()], values / total
+
+    def _on_grid(self, axes: list[Floats]) -> Floats:
+        """The density on a grid of positions in [0, 1] along each axis."""
+        grid = np.meshgrid(*axes, indexing="ij")
+        points = self.box.from_unit(np.stack([g.ravel() for g in grid], axis=1))
+        return self(points).reshape(tuple(map(len, axes)))
 
     def probability(self, over: SubBox | None = None) -> float:
         """The probability of a sub-box such as ``{"age": (18, 65)}`` (one pair will do for one column)."""

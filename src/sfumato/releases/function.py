@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -18,13 +17,14 @@ from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
+from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FunctionRelease(Release):
+class FunctionRelease(Shown, Release):
     """A function of private data, written in a public basis and perturbed once.
 
     Call it at ``(m, l)`` points in user units (``(m,)`` when there is one column). It is immutable, and
@@ -91,30 +91,6 @@ class FunctionRelease(Release):
     def integrate(self, over: SubBox | None = None) -> float:
         """The integral over the box, or over a sub-box such as ``{"age": (0, 50)}``."""
         return self.expansion.integrate(over)
-
-    def plot(self, ax: Any = None, confidence: float = 0.95) -> Any:
-        """Draw a release of one or two columns, with the band of its noise; returns the matplotlib axes.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on: one for one column, a pair for two. By default a new figure is made.
-        """
-        from sfumato.plotting import plot
-
-        return plot(self, ax, confidence)
-
-    def report(self, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
-        """Write one self-contained HTML page: the picture, the guarantee in words, what it rests on, its error."""
-        from sfumato.report import write
-
-        write(self, path, confidence)
-
-    def _repr_html_(self) -> str:
-        """A small card for notebooks."""
-        from sfumato.report import card
-
-        return card(self)
 
     def __repr__(self) -> str:
         return f"<FunctionRelease on {self.box!r} in {self.basis!r}: {self.guarantee}>"

@@ -15,13 +15,14 @@ from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease
+from sfumato.releases.showing import Shown
 
 Floats = NDArray[np.float64]
 Category = str | int | float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GroupedDensityRelease(Release):
+class GroupedDensityRelease(Shown, Release):
     """Densities by category: ``release["F"]`` is the density of that group.
 
     All groups are one noisy vector, in which a record has one place: replacing it moves two groups, and the guarantee

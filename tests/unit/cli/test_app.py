@@ -16,7 +16,8 @@ from sfumato.cli.failures import exit_code, words
 from sfumato.cli.options import globals_first
 from sfumato.errors import ParameterError
 
-COMMANDS = ["demo", "inspect", "evaluate", "plot", "report", "box", "ledger create", "ledger show", "ledger remaining"]
+COMMANDS = ["demo", "density", "inspect", "evaluate", "plot", "report", "box", "ledger create", "ledger show"]
+COMMANDS += ["ledger remaining"]
 
 
 def test_version(sfumato):

@@ -7,12 +7,9 @@ this module supplies the numbers, and jinja2 escapes whatever a user or a file m
 from __future__ import annotations
 
 import html
-import io
 import math
 import os
-import re
-import xml.etree.ElementTree as ET
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -25,47 +22,38 @@ from sfumato._version import __version__
 from sfumato.bases.bernstein import Step
 from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.checks import probability
-from sfumato.core.box import Box, Categorical, Interval
+from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
-from sfumato.plotting import (
-    ACCENT,
-    HAIR,
-    INK,
-    MUTED,
-    Sample,
-    exact,
-    figure,
-    number,
-    plain,
-    quantity,
-    sample,
-    short,
-    style,
-)
+from sfumato.plotting import exact, number, plain, quantity, short, views
+from sfumato.plotting.samples import Sample, drawable
+from sfumato.plotting.words import Drawable, listed, widths
+from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
+from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.io import write_atomically
 from sfumato.releases.uncertainty import half_width
+from sfumato.report.densities import density_code, density_facts
+from sfumato.report.drawings import pictures
+from sfumato.report.numbers import above, readable
 
 Floats = NDArray[np.float64]
 
 _DELTAS = (1e-5, 1e-6, 1e-9)  # where the curve of a concentrated promise is quoted
 _POINTS = 4000  # at which the band's width is summarised where there is no picture
 _WEAK = 10.0  # an epsilon from which the page says that the promise restrains little
-_RAISED, _LOWERED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "\N{MINUS SIGN}0123456789")
 _NOISES = {"laplace": "Laplace", "gaussian": "Gaussian", "linf": "K-norm, L\N{INFINITY}", "l2": "K-norm, L2"}
-_VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", HAIR: "var(--hair)", ACCENT: "var(--accent)"}
 
 
-def write(release: FunctionRelease, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
+def write(release: Drawable, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
     """Write the page, whole or not at all."""
     write_atomically(path, render(release, confidence, Path(path).stem).encode("utf-8"))
 
 
-def render(release: FunctionRelease, confidence: float = 0.95, name: str = "release") -> str:
+def render(release: Drawable, confidence: float = 0.95, name: str = "release") -> str:
     """The page as text; ``name`` is what the code on it calls the file of the release."""
     probability("confidence", confidence)
     for package in ("jinja2", "matplotlib"):
@@ -95,11 +83,12 @@ def _printable(value: Any) -> Any:
     return "\n".join(plain(line, len(line)) for line in value.split("\n"))
 
 
-def facts(release: FunctionRelease, confidence: float, name: str) -> dict[str, Any]:
+def facts(release: Drawable, confidence: float, name: str) -> dict[str, Any]:
     """Everything that the template says."""
     what, names = quantity(release), release.box.names
-    seen = sample(release, confidence) if _drawable(release.box) else None
-    return {
+    seen = views(release, confidence) if drawable(release) else []
+    part = release[release.groups[0]] if isinstance(release, GroupedDensityRelease) else release
+    known: dict[str, Any] = {
         "title": f"{what[0].upper()}{what[1:]}",
         "names": names,
         "where": " and ".join(names) if len(names) < 3 else f"{len(names)} columns",
@@ -109,15 +98,21 @@ def facts(release: FunctionRelease, confidence: float, name: str) -> dict[str, A
         "certificate": _certificate(release.law.certificate),
         "receipt": release.receipt,
         "noise": _noise(release.law),
-        "error": _error(release, seen, confidence),
-        "columns": _columns(release),
+        "columns": _columns(part),
         "max_norm": None if release.box.max_norm is None else exact(release.box.max_norm),
-        "basis": repr(release.basis),
+        "basis": repr(part.basis),
         "target": release.target,
-        "pictures": [] if seen is None else _pictures(release, seen),
-        "code": _code(release, name),
+        "pictures": pictures(release, seen) if seen else [],
         "version": __version__,
     }
+    if isinstance(part, DensityRelease):
+        told = density_facts(release, part, confidence)
+        known["where"] = listed(names)
+        known["columns"] += told["split"]
+        known["target"] = [pair for pair in release.target if pair[1] != "-"]
+        return {**known, "density": told, "error": told["error"], "code": density_code(release, part, name)}
+    error = _error(part, seen[0].samples[0] if seen else None, confidence)
+    return {**known, "density": None, "error": error, "code": _code(part, name)}
 
 
 # --- the promise ------------------------------------------------------------------------------------------------
@@ -132,11 +127,11 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
         "epsilon": exact(epsilon),
         "delta": exact(guarantee.delta),
         "rho": exact(guarantee.rho),
-        "factor": None if epsilon is None or epsilon > 700 else _above(math.exp(epsilon)),
-        "belief": _above(100 / (1 + math.exp(-epsilon))) if pure and epsilon is not None and epsilon < _WEAK else None,
+        "factor": None if epsilon is None or epsilon > 700 else above(math.exp(epsilon)),
+        "belief": above(100 / (1 + math.exp(-epsilon))) if pure and epsilon is not None and epsilon < _WEAK else None,
         "chance": _one_in(guarantee.delta) if guarantee.delta else None,
         "weak": epsilon is not None and epsilon >= _WEAK,
-        "curve": [(exact(delta), _above(bound)) for delta, bound in curve if math.isfinite(bound)],
+        "curve": [(exact(delta), above(bound)) for delta, bound in curve if math.isfinite(bound)],
         "unit": "person" if isinstance(unit, Person) else "row",
         "column": unit.column if isinstance(unit, Person) else None,
         "max_rows": unit.max_rows if isinstance(unit, Person) else 1,
@@ -149,26 +144,6 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
-def _above(value: float, digits: int = 4) -> Any:
-    """A number rounded up: what is quoted must not promise more than what holds.
-
-    >>> _above(2.718281828), _above(0.70000001)
-    (Markup('2.719'), Markup('0.7001'))
-    """
-    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
-    return _number(float(rounded), digits)
-
-
-def _number(value: float, digits: int = 3) -> Any:
-    r"""A number for reading, its power of ten raised by the page rather than by characters that few fonts draw well.
-
-    >>> _number(1.5e-9)
-    Markup('1.5\xa0×\xa010<sup>−9</sup>')
-    """
-    mark = need("markupsafe", "plot").Markup
-    return mark(_RAISED.sub(lambda found: f"<sup>{found[0].translate(_LOWERED)}</sup>", number(value, digits)))
-
-
 def _one_in(delta: float) -> Any:
     """``delta`` as one chance in a whole number, rounded to the safe side.
 
@@ -176,7 +151,7 @@ def _one_in(delta: float) -> Any:
     '1,000,000'
     """
     count = math.floor(1 / delta * (1 + 1e-12))
-    return f"{count:,}" if count < 10**12 else _number(float(f"{count:.2e}"))
+    return f"{count:,}" if count < 10**12 else readable(float(f"{count:.2e}"))
 
 
 _NORMS = {
@@ -212,8 +187,8 @@ def _noise(law: NoiseLaw) -> dict[str, Any]:
     return {
         "kind": law.kind,
         "name": _NOISES[law.kind],
-        "scale": _number(law.deviation, 4),
-        "spread": _number(spread * law.deviation, 3),
+        "scale": readable(law.deviation, 4),
+        "spread": readable(spread * law.deviation, 3),
         "size": f"{law.size:,}",
         "exponent": str(law.exponent).replace("-", "\N{MINUS SIGN}"),
     }
@@ -226,11 +201,11 @@ def _error(release: FunctionRelease, seen: Sample | None, confidence: float) -> 
         widths = seen.widths
     return {
         "points": f"{len(widths):,}",
-        "smallest": _number(float(widths.min())),
-        "typical": _number(float(np.median(widths))),
-        "largest": _number(float(widths.max())),
-        "low": None if seen is None else _number(float(seen.values.min())),
-        "high": None if seen is None else _number(float(seen.values.max())),
+        "smallest": readable(float(widths.min())),
+        "typical": readable(float(np.median(widths))),
+        "largest": readable(float(widths.max())),
+        "low": None if seen is None else readable(float(seen.values.min())),
+        "high": None if seen is None else readable(float(seen.values.max())),
         **_approximation(release, float(widths.max())),
     }
 
@@ -244,7 +219,7 @@ def _approximation(release: FunctionRelease, largest: float) -> dict[str, Any]:
     error = release.smoothness.approximation_error(release.basis, release.box)
     if not math.isfinite(error):
         return {"smoothness": words, "approximation": None, "total": None}
-    return {"smoothness": words, "approximation": _above(error, 3), "total": _above(error + largest, 3)}
+    return {"smoothness": words, "approximation": above(error, 3), "total": above(error + largest, 3)}
 
 
 def _smoothness(promise: Smoothness) -> str:
@@ -253,10 +228,6 @@ def _smoothness(promise: Smoothness) -> str:
     if isinstance(promise, Hoelder):
         return f"H\xf6lder with exponent {promise.exponent:g} and constant {promise.constant:g} on the scaled box"
     return "affine in each column" if isinstance(promise, Linear) else repr(promise)
-
-
-def _drawable(box: Box) -> bool:
-    return box.dimension <= 2 and all(isinstance(c, Interval) for c in box.columns)
 
 
 def _points(box: Box) -> Floats:
@@ -271,15 +242,16 @@ def _points(box: Box) -> Floats:
 # --- parameters -------------------------------------------------------------------------------------------------
 
 
-def _columns(release: FunctionRelease) -> list[dict[str, Any]]:
+def _columns(release: FunctionRelease | GroupedDensityRelease) -> list[dict[str, Any]]:
     box, rows = release.box, []
+    times = (0,) * box.dimension if isinstance(release, GroupedDensityRelease) else release.expansion.derivatives
     for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True)):
         values = (
             ", ".join(str(c) for c in column.categories)
             if isinstance(column, Categorical)
             else f"{exact(column.low)} to {exact(column.high)}"
         )
-        rows.append({"name": name, "kind": column.kind, "values": values, "times": release.expansion.derivatives[i]})
+        rows.append({"name": name, "kind": column.kind, "values": values, "times": times[i]})
     return rows
 
 
@@ -295,65 +267,24 @@ def _code(release: FunctionRelease, name: str) -> str:
     )
 
 
-# --- the picture ------------------------------------------------------------------------------------------------
-
-
-def _pictures(release: FunctionRelease, seen: Sample) -> list[dict[str, Any]]:
-    """The drawing for wide and for narrow screens."""
-    one = release.box.dimension == 1
-    sizes = {"wide": (8.2, 4.5) if one else (8.8, 4.3), "narrow": (3.5, 3.6) if one else (3.5, 7.0)}
-    words = f"{quantity(release)} over {' and '.join(release.box.names)}, with the band of its noise"
-    return [{"class": key, "svg": _svg(release, seen, size, key, words)} for key, size in sizes.items()]
-
-
-def _svg(release: FunctionRelease, seen: Sample, size: tuple[float, float], key: str, words: str) -> Any:
-    """Inline SVG that takes its colours and fonts from the page."""
-    settings = {**style(), "svg.fonttype": "none", "svg.hashsalt": "sfumato"}
-    buffer = io.BytesIO()
-    with need("matplotlib", "plot").rc_context(settings):
-        drawing = figure(release, seen, size, stacked=key == "narrow")
-        drawing.savefig(buffer, format="svg", transparent=True)
-    root = ET.fromstring(buffer.getvalue())  # noqa: S314 - matplotlib wrote it a line ago
-    _clean(root, f"{key}-")
-    for name in ("width", "height", "version"):
-        root.attrib.pop(name, None)
-    root.set("role", "img")
-    root.set("aria-label", plain(words, 300))
-    return need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode"))
-
-
-def _clean(element: ET.Element, prefix: str) -> None:
-    """Drop namespaces, style sheets and metadata, make identifiers unique, turn our colours into variables."""
-    element.tag = element.tag.rpartition("}")[2]
-    for name, value in list(element.attrib.items()):
-        del element.attrib[name]
-        bare = name.rpartition("}")[2]
-        if bare == "id":
-            value = prefix + value
-        elif bare == "href" and value.startswith("#"):
-            value = f"#{prefix}{value[1:]}"
-        elif bare in ("style", "fill", "stroke", "clip-path"):
-            value = value.replace("url(#", f"url(#{prefix}")
-            for colour, variable in _VARIABLES.items():
-                value = value.replace(colour, variable)
-        element.set(bare, value)
-    for child in list(element):
-        if child.tag.rpartition("}")[2] in ("metadata", "style"):
-            element.remove(child)
-        else:
-            _clean(child, prefix)
-
-
 # --- notebooks --------------------------------------------------------------------------------------------------
 
 
-def card(release: FunctionRelease) -> str:
+def card(release: FunctionRelease | GroupedDensityRelease) -> str:
     """A small card for notebooks, from the standard library alone."""
+    one = next(iter(release.parts.values())) if isinstance(release, GroupedDensityRelease) else release
     rows = [
         ("guarantee", str(release.guarantee)),
         ("box", ", ".join(f"{row['name']}: {row['values']}" for row in _columns(release))),
-        ("basis", f"{release.basis!r}, {release.law.size:,} coefficients"),
+        ("basis", f"{one.basis!r}, {release.law.size:,} coefficients"),
     ]
+    if isinstance(one, DensityRelease):
+        rows.append(("bandwidth", ", ".join(widths(one))))
+    if isinstance(release, GroupedDensityRelease):
+        counts = ", ".join(f"{name}: {part.count:,.0f}" for name, part in release.parts.items())
+        rows.append((f"records by {release.by}", counts))
+    elif isinstance(release, DensityRelease):
+        rows.append(("records", f"{release.count:,.0f}"))
     value = '<div style="overflow-wrap:anywhere">'
     cells = "".join(
         f'<div style="opacity:.65">{name}</div>{value}{html.escape(_printable(text))}</div>' for name, text in rows

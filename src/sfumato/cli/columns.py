@@ -1,0 +1,164 @@
+"""The options that say what a density is of: columns with their public bounds, groups, bandwidths, bases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sfumato as sf
+from sfumato.cli.options import blaming
+from sfumato.errors import ParameterError
+
+_KINDS = ("interval", "integer", "periodic")
+_MOST = 3  # columns of a density
+
+
+def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: Path) -> tuple[sf.Box, str | None]:
+    """The box of ``--column``, ``--by`` and ``--box``, and the name of the column that tells groups apart.
+
+    Parameters
+    ----------
+    columns
+        Each ``NAME:LOW:HIGH`` with an optional kind, or the name of a column of the box file.
+    by
+        ``NAME=A,B`` or the name of a categorical column of the box file.
+    data
+        Its schema says whether categories that look like numbers are numbers.
+    """
+    from sfumato.boxfile import read_box
+
+    whole = None if file is None else read_box(file)
+    known: Mapping[str, Any] = {} if whole is None else dict(zip(whole.names, whole.columns, strict=True))
+    chosen: dict[str, Any] = {}
+    for text in columns:
+        name, column = (text, known[text]) if text in known else _column(text, file)
+        if name in chosen:
+            raise ParameterError(f"--column {name} is given twice")
+        chosen[name] = column
+    if not columns:
+        chosen = {name: column for name, column in known.items() if column.kind != "categorical"}
+    _check_columns(chosen)
+    if by is None:
+        return sf.Box(chosen, max_norm=None if whole is None else whole.max_norm), None
+    name, groups = _groups(by, known, data)
+    return sf.Box({**chosen, name: groups}), name
+
+
+def _column(text: str, file: Path | None) -> tuple[str, Any]:
+    """One ``NAME:LOW:HIGH[:KIND]``; a name may hold colons itself."""
+    parts = text.split(":")
+    kind = parts.pop() if parts[-1] in _KINDS else "interval"
+    wanted = f"--column must be NAME:LOW:HIGH, such as age:0:110 or hour:0:24:periodic, got {text!r}"
+    if len(parts) < 3 or not ":".join(parts[:-2]):
+        hint = "" if file is None else f" (or the name of a column of {file})"
+        raise ParameterError(
+            f"{wanted}{hint}; the bounds are public knowledge and never taken from the data, and the kind is one of "
+            f"{', '.join(_KINDS)}"
+        )
+    try:
+        low, high = float(parts[-2]), float(parts[-1])
+    except ValueError:
+        raise ParameterError(wanted) from None
+    made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic}
+    with blaming(f"--column {text}"):
+        name = ":".join(parts[:-2])
+        return name, made[kind](low, high) if kind in made else sf.Box({name: (low, high)}).columns[0]
+
+
+def _check_columns(chosen: Mapping[str, Any]) -> None:
+    if not chosen:
+        raise ParameterError(
+            "the density of which columns? give --column NAME:LOW:HIGH with public bounds, or --box TOML"
+        )
+    if len(chosen) > _MOST:
+        raise ParameterError(
+            f"a density has one to {_MOST} columns, got {len(chosen)} ({', '.join(chosen)}); pick some with --column"
+        )
+    for name, column in chosen.items():
+        if column.kind == "categorical":
+            raise ParameterError(
+                f"--column {name}: a density needs numbers; for one density per category use --by {name}"
+            )
+
+
+def _groups(by: str, known: Mapping[str, Any], data: Path) -> tuple[str, Any]:
+    name, given, listed = by.partition("=")
+    if not given:
+        if name not in known or known[name].kind != "categorical":
+            raise ParameterError(
+                f"--by must list the categories, such as --by {name}=A,B, or name a categorical column of --box, "
+                f"got {by!r}"
+            )
+        return name, known[name]
+    texts = [part.strip() for part in listed.split(",")]
+    with blaming(f"--by {by}"):
+        if not name or not all(texts):
+            raise ParameterError("it must be NAME=CATEGORY,CATEGORY,... with the categories that were declared")
+        return name, sf.Categorical(_as_in(data, name, texts))
+
+
+def _as_in(data: Path, name: str, texts: list[str]) -> Any:
+    """Categories as numbers where the column holds numbers; a CSV file does not say, then whole numbers are."""
+    from sfumato.boxfile import column_types
+
+    if not all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in texts):
+        return tuple(texts)
+    kind = dict(column_types(data)).get(name, "unknown")
+    return tuple(texts) if kind == "text" else tuple(int(text) for text in texts)
+
+
+def numbers(option: str, text: str, example: str) -> tuple[float, ...]:
+    """Numbers separated by commas."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = (math.nan,)
+    if not all(map(math.isfinite, found)):
+        raise ParameterError(f"{option} must be {example}, got {text!r}")
+    return found
+
+
+def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
+    """The value of ``--bandwidth``, or of ``--tune-bandwidth`` and ``--tune-share``."""
+    if tune is None:
+        if bandwidth == "auto":
+            return "auto"
+        found = numbers("--bandwidth", bandwidth, "auto, one number such as 2.5, or one per column such as 2.5,1")
+        return found[0] if len(found) == 1 else found
+    if bandwidth != "auto":
+        raise ParameterError("give either --bandwidth or --tune-bandwidth, not both")
+    wanted = "candidates such as 2,4,8, or with one number per column such as '2,1;4,2'"
+    if ";" in tune:
+        candidates: list[Any] = [numbers("--tune-bandwidth", part, wanted) for part in tune.split(";")]
+    else:
+        candidates = list(numbers("--tune-bandwidth", tune, wanted))
+    with blaming("--tune-bandwidth"):
+        return sf.Tuned(tuple(candidates), share)
+
+
+def basis_of(text: str) -> Any:
+    """The value of ``--basis``: auto, binning:POINTS, split:POINTS:WIDTH or bernstein:DEGREE:ORDER."""
+    if text == "auto":
+        return "auto"
+    kind, *rest = text.split(":")
+    wanted = "auto, binning:POINTS, split:POINTS:WIDTH or bernstein:DEGREE:ORDER, such as split:15:2.5"
+    many = {"binning": (1, 1), "split": (2, 2), "bernstein": (1, 2)}.get(kind, (0, -1))
+    if not many[0] <= len(rest) <= many[1]:
+        raise ParameterError(f"--basis must be {wanted}, got {text!r}")
+    first, *more = (numbers("--basis", part, wanted) for part in rest)
+    with blaming(f"--basis {text}"):
+        if kind == "binning":
+            return sf.Binning(_whole(first))
+        if kind == "split":
+            return sf.SplitLattice(_whole(first), more[0] if len(more[0]) > 1 else more[0][0])
+        return sf.Bernstein(_whole(first), *(_whole(order) for order in more))
+
+
+def _whole(found: Sequence[float]) -> Any:
+    """One whole number or several."""
+    if any(value != int(value) for value in found):
+        raise ParameterError(f"points, degrees and orders must be whole numbers, got {found[0]:g}")
+    whole = tuple(int(value) for value in found)
+    return whole[0] if len(whole) == 1 else whole

@@ -1,0 +1,92 @@
+"""Progress while a large file streams: on a terminal, on stderr, and only if it takes a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from sfumato.cli.options import settings
+from sfumato.core.box import Box
+from sfumato.engines.cells import Cells, Counts
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.tables import Table
+
+_PATIENCE = 1.0  # seconds of silence before a bar appears
+
+
+class _Rows(ProgressColumn):
+    """How many rows have been read, where that number is public anyway."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{int(task.completed):,} rows" if task.completed else "")
+
+
+@contextmanager
+def reading(ctx: typer.Context, first: str, then: str, public_rows: bool) -> Iterator[Any]:
+    """An engine that shows how it gets on.
+
+    Parameters
+    ----------
+    first, then
+        What is happening while records are read, and afterwards.
+    public_rows
+        Whether the number of rows may be shown: it is private where neighbours add or remove, and with persons.
+    """
+    console = Console(stderr=True, highlight=False)
+    if settings(ctx).json or not console.is_terminal:
+        yield MemoryEngine()
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), _Rows())
+    bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+    task = bar.add_task(first, total=None)
+    late = threading.Timer(_PATIENCE, bar.start)
+    late.daemon = True
+    late.start()
+    try:
+        yield WatchedEngine(
+            lambda rows: bar.advance(task, rows if public_rows else 0), lambda: bar.update(task, description=then)
+        )
+    finally:
+        late.cancel()
+        late.join()
+        bar.stop()
+
+
+class WatchedEngine(MemoryEngine):
+    """The engine that works in memory, saying how many rows it has read."""
+
+    def __init__(self, tick: Callable[[int], None], done: Callable[[], None]) -> None:
+        super().__init__()
+        self.__dict__ |= {"_tick": tick, "_done": done}  # the dataclass is frozen
+
+    def count(self, table: Table, cells: Cells) -> Counts:
+        """How many records fall into each cell, in one pass over the table."""
+        found = super().count(_Watched(table, self.__dict__["_tick"]), cells)
+        self.__dict__["_done"]()
+        return found
+
+
+class _Watched(Table):
+    """A table that says how much of it has been read."""
+
+    def __init__(self, table: Table, tick: Callable[[int], None]) -> None:
+        super().__init__(table, -1)
+        self._tick = tick
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return int(self._given.rows)
+
+    def batches(self, box: Box, rows: int) -> Iterator[Any]:
+        """The box's columns, batch by batch."""
+        for columns in self._given.batches(box, rows):
+            self._tick(len(columns[0]))
+            yield columns

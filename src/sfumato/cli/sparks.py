@@ -1,0 +1,58 @@
+"""Small pictures of densities for a terminal: block characters, nothing to install and nothing to open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from sfumato.plotting.words import number
+from sfumato.releases.density import DensityRelease
+from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.report.densities import one_column, parts_of
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_WIDTH = 60
+
+
+def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Console) -> list[str]:
+    """One picture for each column and group; none where the terminal cannot show block characters."""
+    try:
+        _BLOCKS.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return []
+    parts, lines = parts_of(release), []
+    for column in release.box.names:
+        found = [(group, one_column(part, column)) for group, part in parts.items()]
+        curves = [(group, _values(alone)) for group, alone in found if alone is not None]
+        highest = max((max(values) for _, values in curves), default=0.0)
+        for group, values in curves:
+            height = 4 if len(parts) == 1 and release.box.dimension == 1 else 2
+            lines += [*blocks(values, highest, height), _axis(release, column, group), ""]
+    return lines[:-1]
+
+
+def _values(alone: DensityRelease) -> list[float]:
+    import numpy as np
+
+    unit = (np.arange(_WIDTH) + 0.5) / _WIDTH
+    points = alone.box.from_unit(unit[:, None])
+    return [max(0.0, float(value)) for value in alone(points)]
+
+
+def _axis(release: DensityRelease | GroupedDensityRelease, column: str, group: str) -> str:
+    """Both ends of the column, its name between them, and the group."""
+    kind = release.box.intervals()[release.box.names.index(column)]
+    low, high = number(kind.low, 4), number(kind.high, 4)
+    name = column if not group else f"{column}, {group}"
+    return f"{low}{name:^{max(1, _WIDTH - len(low) - len(high))}}{high}"
+
+
+def blocks(values: Sequence[float], highest: float, height: int) -> list[str]:
+    """Columns of block characters, from the top line down.
+
+    >>> blocks([0.0, 1.0, 2.0, 4.0], 4.0, 2)
+    ['   █', ' ▄██']
+    """
+    steps = [round(8 * height * value / highest) if highest > 0 else 0 for value in values]
+    return ["".join(_BLOCKS[min(8, max(0, step - 8 * row))] for step in steps) for row in range(height - 1, -1, -1)]

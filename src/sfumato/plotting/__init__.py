@@ -1,0 +1,106 @@
+"""Pictures of a release, from public quantities only: the function and how sure it is.
+
+matplotlib is imported when a picture is drawn, not before. A figure that sfumato makes has a quiet style of its
+own, set for that figure alone; on axes of yours only data and labels are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.checks import probability
+from sfumato.errors import ParameterError
+from sfumato.extras import need
+from sfumato.plotting.panels import LEGEND, draw, style, tidy
+from sfumato.plotting.samples import View, check_drawable, views
+from sfumato.plotting.words import Drawable, exact, number, plain, quantity, short
+from sfumato.releases.grouped import GroupedDensityRelease
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["exact", "figure", "number", "plain", "plot", "quantity", "short", "style", "views"]
+
+
+def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
+    """Draw a release and its band: a curve, or a surface beside its uncertainty.
+
+    A density of three columns is drawn as the densities of each, groups on top of each other where they are curves.
+
+    Parameters
+    ----------
+    ax
+        Axes to draw on: one for one column, a pair for two. By default a new figure is made.
+    confidence
+        Of the band, which holds at all drawn points at once.
+
+    Returns the axes: one, or an array (for two columns the function, and how far its band reaches).
+    """
+    matplotlib = need("matplotlib", "plot")
+    probability("confidence", confidence)
+    check_drawable(release)
+    if ax is not None:
+        given = _given_axes(ax, release)
+        for view, own in _shared(views(release, confidence), given):
+            draw(view, own, 60, {})
+        return ax
+    seen = views(release, confidence)
+    with matplotlib.rc_context(style()):
+        rows, columns = _layout(seen)
+        size = (7.2, 4.6) if rows * columns == 1 else (9.6, 4.6) if columns == 2 else (10.4, 4.0)
+        settings = {"figsize": (size[0], size[1] * rows), "layout": "constrained"}
+        made_figure, made = need("matplotlib.pyplot", "plot").subplots(rows, columns, **settings)
+        _fill(made_figure, seen, list(np.atleast_1d(made).ravel()), stacked=False)
+    return made
+
+
+def figure(seen: Sequence[View], size: tuple[float, float], stacked: bool) -> Figure:
+    """A figure that pyplot knows nothing of, to be written to a file; call it inside ``rc_context(style())``."""
+    made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    rows, columns = _layout(seen)
+    axes = made.subplots(rows * columns, 1) if stacked else made.subplots(rows, columns)
+    _fill(made, seen, list(np.atleast_1d(axes).ravel()), stacked)
+    return made
+
+
+def _layout(seen: Sequence[View]) -> tuple[int, int]:
+    """Rows and columns of axes: curves beside each other, surfaces below each other."""
+    return (1, len(seen)) if seen[0].panels == 1 else (len(seen), 2)
+
+
+def _fill(made: Figure, seen: Sequence[View], axes: list[Axes], stacked: bool) -> None:
+    """Draw all views on axes of ours; curves that share their groups need one legend."""
+    columns = 1 if stacked else _layout(seen)[1]
+    chars, curves = 40 if stacked else 80 // columns, []
+    for place, (view, own) in enumerate(_shared(seen, axes)):
+        entries = len(view.samples) + 1
+        legend = {**LEGEND, "ncols": 1 if stacked else min(entries, 4 if columns == 1 else 2)}
+        if entries > 2:
+            legend["handlelength"] = 2.4  # room for dashes
+        draw(view, own, chars, None if place and view.panels == 1 else legend)
+        curves += own if view.panels == 1 else []
+    tidy(made, curves, axes, 44 if stacked else 84 // columns, stacked)
+
+
+def _shared(seen: Sequence[View], axes: Sequence[Axes]) -> list[tuple[View, list[Axes]]]:
+    """Each view with the axes that it draws on."""
+    waiting = iter(axes)
+    return [(view, [next(waiting) for _ in range(view.panels)]) for view in seen]
+
+
+def _given_axes(ax: Any, release: Drawable) -> list[Axes]:
+    """The caller's axes as a list of the right length."""
+    columns = release.box.dimension
+    groups = len(release) if isinstance(release, GroupedDensityRelease) and columns == 2 else 1
+    panels = columns * groups
+    kind = need("matplotlib.axes", "plot").Axes
+    found = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
+    if len(found) != panels or not all(isinstance(a, kind) for a in found):
+        pair = "a pair of matplotlib Axes (the function, its uncertainty)"
+        wanted = "one matplotlib Axes" if panels == 1 else pair if panels == 2 else f"{panels} matplotlib Axes"
+        raise ParameterError(f"ax must be {wanted} for a release of {columns} column(s), got ax={ax!r}")
+    return found

@@ -1,0 +1,262 @@
+"""The panels of a picture: curves with bands, surfaces with their uncertainty, and the quiet style of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.bernstein import Step
+from sfumato.extras import need
+from sfumato.plotting.samples import GRID_POINTS, Sample, View
+from sfumato.plotting.words import blur, caption, number, plain, power, quantity, wrap
+from sfumato.releases.density import DensityRelease
+from sfumato.releases.function import FunctionRelease
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+# The report maps these to CSS variables, so that one drawing serves light and dark pages.
+INK, MUTED, HAIR, ACCENT = "#2b2824", "#6e675d", "#d9d2c6", "#1f5a6b"
+# One for each group, told apart by dashes too, in grey and for every kind of eye; the second of a pair on dark axes.
+SERIES = (ACCENT, "#b4602a", "#7a4a8c", "#5f7d2d", "#a83a52", "#857b6d")
+SERIES_ON_DARK = ("#86bfcd", "#e0a26c", "#c8a2d8", "#aecb7f", "#e893a5", "#c4bcb0")
+_DASHES: tuple[Any, ...] = ("-", (0, (6, 1.6)), (0, (2.2, 1.4)), (0, (7, 1.5, 1.5, 1.5)), (0, (1, 1.2)), (0, (9, 3)))
+_ON_FILL = "#2c2a26"  # stays dark on a dark page, because the fills below it stay light
+# Lightness falls steadily along both maps, so that they keep their order in grey and for every kind of eye.
+_VALUES = ("#f3ede1", "#d3d3bf", "#9fb9ae", "#648f98", "#3a6379", "#27405a", "#1a2138")
+_WIDTHS = ("#f5efe5", "#e7d3b5", "#cfa878", "#a9774c", "#7a4a30", "#472a22")
+
+_TITLE = 10.5
+_FONTS = ("Source Sans 3", "Source Sans Pro", "Helvetica Neue", "Helvetica", "Arial", "Liberation Sans")
+_HATCH = {"hatch.color": _ON_FILL, "hatch.linewidth": 0.35}
+# Between title and axes, where it covers no data.
+LEGEND: dict[str, Any] = {
+    "loc": "lower left",
+    "bbox_to_anchor": (0, 1.01),
+    "borderpad": 0,
+    "borderaxespad": 0.4,
+    "handlelength": 1.6,
+}
+_STYLE: dict[str, Any] = {
+    "font.size": 9.5,
+    "text.color": INK,
+    "text.usetex": False,
+    "axes.edgecolor": HAIR,
+    "axes.facecolor": "none",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.left": False,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.facecolor": "white",
+    "figure.dpi": 110,
+    "figure.constrained_layout.h_pad": 0.14,
+    "figure.constrained_layout.w_pad": 0.14,
+    "legend.frameon": False,
+    "xtick.color": HAIR,
+    "ytick.color": HAIR,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "xtick.major.size": 3,
+    "ytick.major.size": 0,
+}
+
+
+def style() -> dict[str, Any]:
+    """Settings for ``rc_context``; a font is looked up here because figures remember its name, not the search."""
+    installed = need("matplotlib.font_manager", "plot").fontManager.get_font_names()
+    families = [name for name in _FONTS if name in installed][:1]
+    return {**_STYLE, "font.family": [*families, "DejaVu Sans"]}
+
+
+def draw(view: View, axes: Sequence[Axes], chars: int, legend: dict[str, Any] | None) -> None:
+    """Draw a view on one or two axes of about ``chars`` characters' width; None for no legend."""
+    if view.panels == 1:
+        _curves(view, axes[0], chars, legend)
+    else:
+        _surface(view.release, axes[0], axes[1], view.samples[0], chars)
+
+
+# --- one column -------------------------------------------------------------------------------------------------
+
+
+def _curves(view: View, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
+    """A line and its band for each sample."""
+    handles = [_curve(ax, seen, place, view.release) for place, seen in enumerate(view.samples)]
+    low, high = (
+        min(float(s.low.min()) for s in view.samples),
+        max(float(s.high.max()) for s in view.samples),
+    )
+    if low < 0 < high:
+        ax.axhline(0, color=MUTED, linewidth=0.7, zorder=1)
+    x = view.samples[0].points[:, 0]
+    ax.set_xlim(x[0], x[-1])
+    if low >= 0 and isinstance(view.release, DensityRelease):
+        ax.set_ylim(0, high * 1.06 or 1.0)  # areas can be compared by eye from zero only
+    ax.set_xlabel(wrap(plain(view.release.box.names[0]), chars), parse_math=False)
+    ax.set_ylabel(wrap(quantity(view.release), 40), parse_math=False)
+    if legend is not None:
+        lines = [line for line, _ in handles]
+        ax.legend(handles=[*lines, handles[0][1]], **legend)
+        _caption(ax, caption(view.release), chars)
+    elif isinstance(view.release, DensityRelease):
+        _caption(ax, blur(view.release), chars)
+
+
+def _curve(ax: Axes, seen: Sample, place: int, release: FunctionRelease) -> tuple[Any, Any]:
+    x, low, high = seen.points[:, 0], seen.low, seen.high
+    share = f"{100 * seen.confidence:.10g} % band"
+    density = isinstance(release, DensityRelease)
+    name = f"{share} of the noise" if not density else share if seen.label == "release" else f"{share} of each"
+    dark = _dark(ax)
+    colour = (SERIES_ON_DARK if dark else SERIES)[place]
+    band = ax.fill_between(x, low, high, color=colour, alpha=0.25 if dark else 0.16, linewidth=0, label=name, zorder=2)
+    for edge in (low, high):  # a soft line, so that the band survives a grey printer
+        ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
+    (line,) = ax.plot(x, seen.values, color=colour, linewidth=1.9, solid_capstyle="round", label=seen.label, zorder=3)
+    line.set_linestyle(_DASHES[place])
+    return line, band
+
+
+def _dark(ax: Axes) -> bool:
+    """Whether the caller's axes are dark, so that curves must be light."""
+    face = need("matplotlib.colors", "plot").to_rgba(ax.get_facecolor())
+    if face[3] == 0:
+        face = need("matplotlib.colors", "plot").to_rgba(ax.figure.get_facecolor())
+    return bool(face[3] != 0 and sum(face[:3]) <= 1.2)
+
+
+# --- two columns ------------------------------------------------------------------------------------------------
+
+
+def _surface(release: FunctionRelease, left: Axes, right: Axes, seen: Sample, chars: int) -> None:
+    x, y = seen.points[::GRID_POINTS, 0], seen.points[:GRID_POINTS, 1]
+    shape, blocks = (GRID_POINTS, GRID_POINTS), isinstance(release.basis, Step)
+    factors = [
+        _field(left, x, y, seen.values.reshape(shape), _VALUES, blocks),
+        _field(right, x, y, seen.widths.reshape(shape), _WIDTHS, blocks),
+    ]
+    for ax, title, factor in zip((left, right), _titles(release, seen), factors, strict=True):
+        ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=_TITLE, parse_math=False)
+        ax.set_xlabel(wrap(plain(release.box.names[0]), chars), parse_math=False)
+        ax.set_ylabel(wrap(plain(release.box.names[1]), chars), parse_math=False)
+    words = caption(release)
+    if isinstance(release, DensityRelease):
+        inside, meaning = np.where(seen.low <= 0, 1.0, -1.0).reshape(shape).T, "the band reaches down to zero"
+    else:  # positive where zero lies inside the band
+        inside, meaning = np.minimum(seen.high, -seen.low).reshape(shape).T, "zero lies inside the band"
+    if inside.max() > 0:
+        with need("matplotlib", "plot").rc_context(_HATCH):
+            left.contourf(x, y, inside, levels=[0, float(inside.max())], colors="none", hatches=["////"])
+        words += f"\nhatched: {meaning}"
+    _caption(left, words, chars)
+
+
+def _titles(release: FunctionRelease, seen: Sample) -> tuple[str, str]:
+    share = f"{100 * seen.confidence:.10g} % band"
+    if not isinstance(release, DensityRelease):
+        return quantity(release), f"half-width of its {share}"
+    group = "" if seen.label == "release" else f", {seen.label}"
+    return quantity(release) + group, f"how far its {share} reaches"
+
+
+def _field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence[str], blocks: bool) -> str:
+    """Filled contours with a slim colour bar; blocks for a step function, one colour for a constant.
+
+    Returns the power of ten that the bar leaves to the title.
+    """
+    colors = need("matplotlib.colors", "plot")
+    cmap = colors.LinearSegmentedColormap.from_list("sfumato", colours)
+    lowest, highest = float(values.min()), float(values.max())
+    if highest - lowest <= 1e-9 * max(abs(lowest), abs(highest)):
+        ax.set_facecolor(cmap(0.25))
+        ax.set_xlim(x[0], x[-1])
+        ax.set_ylim(y[0], y[-1])
+        words = f"{number((lowest + highest) / 2)} everywhere"
+        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=_ON_FILL)
+        return ""
+    drawn: ScalarMappable
+    levels = need("matplotlib.ticker", "plot").MaxNLocator(10).tick_values(lowest, highest)
+    if blocks:
+        norm = colors.Normalize(levels[0], levels[-1])
+        drawn = ax.pcolormesh(x, y, values.T, cmap=cmap, norm=norm, shading="nearest", rasterized=True)
+        ax.set_xlim(x[0], x[-1])
+        ax.set_ylim(y[0], y[-1])
+    else:
+        drawn = filled = ax.contourf(x, y, values.T, levels=levels, cmap=cmap)
+        filled.set_edgecolor("face")  # hides the hairlines that viewers leave between neighbouring areas
+        ax.contour(x, y, values.T, levels=levels, colors="white", linewidths=0.4, alpha=0.5)
+    return _bar(ax, drawn, levels)
+
+
+def _bar(ax: Axes, drawn: ScalarMappable, levels: Floats) -> str:
+    bar = ax.figure.colorbar(drawn, ax=ax, aspect=28, fraction=0.05, pad=0.03)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0)
+    bar.set_ticks(levels[:: 1 + len(levels) // 14].tolist())
+    return _scale(bar.ax.yaxis, float(np.abs(levels).max()))
+
+
+# --- style ------------------------------------------------------------------------------------------------------
+
+
+def tidy(figure: Figure, curves: Sequence[Axes], axes: Sequence[Axes], width: int, stacked: bool) -> None:
+    """The finish that is ours to give only where the figure is ours; ``width`` is that of a title, in characters."""
+    for ax in axes:
+        ax.tick_params(pad=5)
+    rows = [_legend_rows(ax) for ax in curves]
+    if not stacked:  # titles beside each other are on one line
+        rows = [max(rows)] * len(rows) if rows else []
+    for ax, above in zip(curves, rows, strict=True):
+        ax.grid(axis="y", color=HAIR, linewidth=0.6)
+        ax.set_axisbelow(True)
+        factor = _scale(ax.yaxis, max(map(abs, ax.get_ylim())))
+        # A label that lies flat above the axis reads better than one that climbs up along it.
+        of = f" of {ax.get_xlabel()}" if len(curves) > 1 else ""
+        words = wrap(ax.get_ylabel() + of + factor, width)
+        ax.set_title(words, loc="left", pad=11 + 16 * above, fontsize=_TITLE, parse_math=False)
+        ax.set_ylabel("")
+    figure.draw_without_rendering()  # ticks are made when first drawn, and should remember this style
+
+
+def _legend_rows(ax: Axes) -> int:
+    legend = ax.get_legend()
+    return 0 if legend is None else math.ceil(len(legend.get_texts()) / legend._ncols)  # type: ignore[attr-defined]
+
+
+def _scale(axis: Axis, largest: float) -> str:
+    """Plain tick numbers on an axis; returns the power of ten that they leave to the title."""
+    exponent = math.floor(math.log10(largest)) if largest > 0 else 0
+    exponent = 0 if -2 <= exponent < 6 else exponent
+    formatter = need("matplotlib.ticker", "plot").ScalarFormatter(useOffset=False)
+    formatter.set_scientific(exponent != 0)
+    formatter.set_powerlimits((exponent, exponent))
+    axis.set_major_formatter(formatter)
+    axis.get_offset_text().set_visible(False)
+    return f" ({power(exponent)})" if exponent else ""
+
+
+def _caption(ax: Axes, words: str, chars: int) -> None:
+    lines = [wrap(line, chars * 5 // 4) for line in words.split("\n")]
+    ax.annotate(
+        "\n".join(lines),
+        xy=(0, 0),
+        xytext=(0, -37 - 13 * ax.get_xlabel().count("\n")),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize="small",
+        alpha=0.75,  # of the surrounding text's colour, which on axes of the caller's is the caller's
+        linespacing=1.5,
+        annotation_clip=False,
+        parse_math=False,
+    )

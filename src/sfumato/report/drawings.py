@@ -1,0 +1,74 @@
+"""The pictures of a page: inline SVG that takes its colours and fonts from it."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.extras import need
+from sfumato.plotting import figure, plain, quantity, style
+from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES
+from sfumato.plotting.samples import View
+from sfumato.plotting.words import Drawable
+from sfumato.releases.density import DensityRelease
+from sfumato.releases.grouped import GroupedDensityRelease
+
+_VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", HAIR: "var(--hair)", ACCENT: "var(--accent)"}
+_VARIABLES |= {colour: f"var(--series-{place})" for place, colour in enumerate(SERIES) if place}
+
+
+def pictures(release: Drawable, seen: Sequence[View]) -> list[dict[str, Any]]:
+    """The drawing for wide and for narrow screens."""
+    what = "the band of its noise" if not isinstance(release, DensityRelease | GroupedDensityRelease) else "its band"
+    words = f"{quantity(release)} over {' and '.join(release.box.names)}, with {what}"
+    return [{"class": key, "svg": _svg(seen, size, key, words)} for key, size in _sizes(seen).items()]
+
+
+def _sizes(seen: Sequence[View]) -> dict[str, tuple[float, float]]:
+    """Inches; a drawing of many panels grows downwards."""
+    if seen[0].panels == 2:
+        return {"wide": (8.8, 4.3 * len(seen)), "narrow": (3.5, 7.0 * len(seen))}
+    if len(seen) > 1:
+        return {"wide": (9.2, 3.6), "narrow": (3.5, 3.1 * len(seen))}
+    more = 0.22 * max(0, len(seen[0].samples) - 1)  # for a longer legend
+    return {"wide": (8.2, 4.5), "narrow": (3.5, 3.6 + more)}
+
+
+def _svg(seen: Sequence[View], size: tuple[float, float], key: str, words: str) -> Any:
+    """Inline SVG that takes its colours and fonts from the page."""
+    settings = {**style(), "svg.fonttype": "none", "svg.hashsalt": "sfumato"}
+    buffer = io.BytesIO()
+    with need("matplotlib", "plot").rc_context(settings):
+        drawing = figure(seen, size, stacked=key == "narrow")
+        drawing.savefig(buffer, format="svg", transparent=True)
+    root = ET.fromstring(buffer.getvalue())  # noqa: S314 - matplotlib wrote it a line ago
+    _clean(root, f"{key}-")
+    for name in ("width", "height", "version"):
+        root.attrib.pop(name, None)
+    root.set("role", "img")
+    root.set("aria-label", plain(words, 300))
+    return need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode"))
+
+
+def _clean(element: ET.Element, prefix: str) -> None:
+    """Drop namespaces, style sheets and metadata, make identifiers unique, turn our colours into variables."""
+    element.tag = element.tag.rpartition("}")[2]
+    for name, value in list(element.attrib.items()):
+        del element.attrib[name]
+        bare = name.rpartition("}")[2]
+        if bare == "id":
+            value = prefix + value
+        elif bare == "href" and value.startswith("#"):
+            value = f"#{prefix}{value[1:]}"
+        elif bare in ("style", "fill", "stroke", "clip-path"):
+            value = value.replace("url(#", f"url(#{prefix}")
+            for colour, variable in _VARIABLES.items():
+                value = value.replace(colour, variable)
+        element.set(bare, value)
+    for child in list(element):
+        if child.tag.rpartition("}")[2] in ("metadata", "style"):
+            element.remove(child)
+        else:
+            _clean(child, prefix)
