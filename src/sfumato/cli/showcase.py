@@ -109,16 +109,10 @@ def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf
     whole = read_box(folder / "columns.toml")
     columns = dict(zip(whole.names, whole.columns, strict=True))
     release = sf.release(
-        sf.BlackBox(
-            study.fit(clinic.PATIENTS),
-            # The number of patients is public under "replace"; why this bound holds is said in sfumato/demo.py.
-            sensitivity=study.sensitivity(clinic.PATIENTS),
-            range=(0.0, study.peak),
-        ),
+        sf.KDE(bandwidth=list(study.bandwidths.values())),
         folder / "cohort.csv",
         sf.Box({name: columns[name] for name in study.bandwidths}),
         privacy,
-        basis=sf.Bernstein(study.degree, study.order),
         ledger=account,
     )
     made = Made(study, *(folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")))
