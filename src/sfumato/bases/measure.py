@@ -25,13 +25,15 @@ from sfumato.bases.lattice import contract
 Floats = NDArray[np.float64]
 
 ROUGHNESS = 0.01  # a density on the unit cube may well rise by ten from one side to the other
-_STEPS = 3000
-_ENOUGH = 2e-4
+_STEPS = 1500
+_ROUND, _ENOUGH = 25, 1e-2
 _LEAST_RIDGE = 1e-10
 _MOST_RIDGE = 1e10  # far beyond that all is flat, and the misfit would drown in rounding
 
 
-def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrapped: Sequence[bool]) -> Floats:
+def nearest_measure(
+    shares: Sequence[Any], masses: Floats, variance: float, wrapped: Sequence[bool], start: Floats | None = None
+) -> Floats:
     """The probability measure on the nodes whose lattice masses come nearest to ``masses`` (which sum to about one).
 
     Parameters
@@ -42,6 +44,8 @@ def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrap
         Of the noise in each mass.
     wrapped
         Per axis: whether its last node neighbours its first.
+    start
+        A (signed) measure to begin near; by default the flat one.
     """
     back = [s.T.tocsr() for s in shares]
     shape = tuple(s.shape[0] for s in shares)
@@ -49,11 +53,12 @@ def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrap
     rough = [ROUGHNESS * variance * n**2 / cell for n in shape]
     # The largest curvature: largest row sum times largest column sum bounds a non-negative matrix's squared norm.
     steep = math.prod(float(s.sum(axis=0).max() * s.sum(axis=1).max()) for s in shares) + 4 * sum(rough)
-    # Once a step moves much less mass than the noise did, further steps change nothing that matters.
-    enough = min(1e-4, max(1e-7, _ENOUGH * math.sqrt(variance) * masses.size))
-    measure = momentum = np.full(shape, cell)
+    # Once a round of steps moves much less mass than the noise did, further ones change nothing that matters.
+    enough = min(1e-3, max(5e-6, _ENOUGH * math.sqrt(variance) * masses.size))
+    measure = momentum = np.full(shape, cell) if start is None else _to_simplex(start)
     speed = 1.0
-    for _ in range(_STEPS):  # accelerated projected gradient, restarted whenever it overshoots
+    before = measure
+    for number in range(1, _STEPS + 1):  # accelerated projected gradient, restarted whenever it overshoots
         slope = contract(shares, contract(back, momentum) - masses)
         for axis, weight in enumerate(rough):
             slope += weight * _bend(momentum, axis, wrapped[axis])
@@ -65,8 +70,10 @@ def nearest_measure(shares: Sequence[Any], masses: Floats, variance: float, wrap
         else:
             momentum = moved + (speed - 1) / faster * step
         measure, speed = moved, faster
-        if float(np.abs(step).sum()) < enough:
-            break
+        if number % _ROUND == 0:
+            if float(np.abs(measure - before).sum()) < enough:
+                break
+            before = measure
     return measure
 
 

@@ -21,6 +21,7 @@ from sfumato.bases.lattice import Binning, MassLattice, SplitLattice
 from sfumato.bases.measure import smoothing_matrix
 from sfumato.bases.mixture import node_positions
 from sfumato.core.box import Box, Interval, Periodic
+from sfumato.threads import on_one_thread
 
 Floats = NDArray[np.float64]
 Deviation = Callable[[MassLattice], float]
@@ -71,6 +72,7 @@ def _lattice(box: Box, kernel: GaussianKernel, spacing: float, width: float) -> 
     return SplitLattice(points, tuple(width * d for d in kernel.resolution)) if width else Binning(points)
 
 
+@on_one_thread
 def predict(
     box: Box, kernel: GaussianKernel, bases: Sequence[MassLattice], rows: float, deviation: Deviation
 ) -> list[Prediction]:

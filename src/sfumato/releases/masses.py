@@ -30,6 +30,7 @@ from sfumato.core.box import Box, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.releases.uncertainty import half_width_of, noise_deviation
+from sfumato.threads import on_one_thread
 
 Floats = NDArray[np.float64]
 INCLUDES = ("noise", "total", "worst")
@@ -117,6 +118,7 @@ class NoisyMasses:
         lost = self.lattice.size(self.domain) / few.size(box)
         return MeasureReconstruction(box, kernel, few, variance * lost)
 
+    @on_one_thread
     def surface(self, post: str) -> Mixture | Expansion:
         """The density: of the nearest probability measure, or by linear reconstruction."""
         if post == "none" and isinstance(self.lattice, LatticeBasis):
@@ -125,12 +127,16 @@ class NoisyMasses:
         if post == "none":
             assert isinstance(linear, MeasureReconstruction)
             return Mixture(self.domain, self.kernel, contract([matrix for _, matrix in linear.axes], self._tensor))
+        smooth = None
+        if isinstance(linear, MeasureReconstruction):
+            smooth = contract([matrix for _, matrix in linear.axes], self._tensor)
         nodes = node_positions(self.domain, self.kernel)
         features = [sparse.csr_array(linear.axis_features(i, u)) for i, u in enumerate(nodes)]
         wrapped = [isinstance(c, Periodic) for c in self.domain.intervals()]
         variance = (self.deviation * self.scale / self.total) ** 2
-        return Mixture(self.domain, self.kernel, nearest_measure(features, self._tensor, variance, wrapped))
+        return Mixture(self.domain, self.kernel, nearest_measure(features, self._tensor, variance, wrapped, smooth))
 
+    @on_one_thread
     def limits(
         self, unit: Floats, derivatives: Sequence[int], kept: Sequence[int], confidence: float, include: str
     ) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError
 
 Integers = NDArray[np.int64]
 
-_CELL_BITS = {1: 16, 2: 10, 3: 7}  # along each axis
+_CELL_BITS = {1: 15, 2: 10, 3: 7}  # along each axis
 _SHARE_BITS = {1: 24, 2: 13, 3: 10}  # along each axis
 
 
