@@ -80,15 +80,6 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     target.check_box(box)
 
 
-def _check_size(target: Target, law: NoiseLaw) -> None:
-    """Refuse declared values so large that the grid's 64-bit integers would have to clamp them."""
-    if target.largest is not None and target.largest > 2.0**60 * law.step:
-        raise ParameterError(
-            f"values up to {target.largest!r} with sensitivity {law.certificate.bound!r} at this privacy are beyond "
-            "64-bit integers: choose a less extreme sensitivity or epsilon"
-        )
-
-
 def _certify(
     target: Target, box: Box, privacy: Privacy, n: int | None, basis: Basis | str
 ) -> tuple[Basis, Certificate]:
@@ -183,7 +174,7 @@ def release(
     target, rest = tuned.target.settled(box, n, tuned.privacy), tuned.privacy
     chosen, certificate = _certify(target, box, rest, n, tuned.basis)
     law, guarantee = calibrate(certificate, target.size(chosen, box), rest, noise)
-    _check_size(target, law)
+    target.check_law(law)
     private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")

@@ -110,7 +110,8 @@ class ReleaseContract:
     def test_text_shows_no_noisy_number(self, release):
         text = repr(release) + str(release)
         for values in release.arrays().values():
-            assert not any(repr(float(value)) in text for value in values.ravel()[:20])
+            telling = values.ravel()[values.ravel() != 0][:20]  # a nought is everywhere
+            assert not any(repr(float(value)) in text for value in telling)
 
 
 def reachable_arrays(thing, seen=None):

@@ -64,3 +64,97 @@ class TestDerivative(FunctionContract):
     def answers(self, release):
         points = self.points()
         return [release(points), *release.band(points)]
+
+
+class DensityContract(ReleaseContract):
+    """Densities of fifty records."""
+
+    box, basis, privacy, options = sf.Box({"t": (0.0, 1.0)}), "auto", sf.Privacy(epsilon=1.0), {}
+    bandwidth = 0.15
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        return sf.release(self.target(), self.arranged(records), self.box, self.privacy, basis=self.basis)
+
+    def target(self):
+        return sf.KDE(self.bandwidth, **self.options)
+
+    def arranged(self, records):
+        return records
+
+    def answers(self, release):
+        points = release.box.from_unit(np.random.default_rng(2).uniform(size=(9, release.box.dimension)))
+        bands = [limit for include in ("noise", "total", "worst") for limit in release.band(points, include=include)]
+        numbers = np.array([release.integrate(), release.count, *release.count_band()])
+        return [release(points), *bands, numbers, release.sample(3, seed=1)]
+
+
+class TestDensityOfOneColumn(DensityContract):
+    pass
+
+
+class TestDensityOfTwoColumns(DensityContract):
+    box = sf.Box({"x": (0.0, 1.0), "hour": sf.Periodic(0, 1)})
+    bandwidth = [0.2, 0.3]
+
+    def arranged(self, records):
+        return np.stack([records, records[::-1]], axis=1)
+
+    def answers(self, release):
+        return [*super().answers(release), *release.marginal("x").band([0.2, 0.4])]
+
+
+class TestDensityWithABandwidthMatrix(TestDensityOfTwoColumns):
+    bandwidth = [[0.06, 0.02], [0.02, 0.07]]
+
+    def answers(self, release):
+        points = release.box.from_unit(np.random.default_rng(2).uniform(size=(5, 2)))
+        return [release(points), *release.band(points, include="noise"), *release.band(points[:2], include="worst")]
+
+
+class TestDensityWithoutConstraints(DensityContract):
+    options = {"post": "none"}
+
+
+class TestDensityOfCompleteRecords(DensityContract):
+    options = {"missing": "none"}
+
+
+class TestSplitDensity(DensityContract):
+    basis = sf.SplitLattice(9, 0.08)
+
+
+class TestBinnedDensityOfAPrivateNumber(DensityContract):
+    basis, privacy = sf.Binning(9), sf.Privacy(epsilon=1.0, neighbours="add-remove")
+
+
+class TestGaussianDensity(DensityContract):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6)
+
+
+class TestConcentratedDensity(DensityContract):
+    privacy = sf.Privacy(rho=0.1)
+
+
+class TestPolynomialDensity(DensityContract):
+    basis = sf.Bernstein(9, 2)
+
+
+class TestPolynomialDensityWithoutConstraints(DensityContract):
+    basis, options = sf.Bernstein(9, 2), {"post": "none"}
+
+
+class TestGroupedDensity(DensityContract):
+    box = sf.Box({"t": (0.0, 1.0), "group": sf.Categorical([0, 1, 2])})
+    options = {"by": "group"}
+
+    def arranged(self, records):
+        return np.stack([records, np.arange(len(records)) % 2], axis=1)
+
+    def answers(self, release):
+        parts = [answer for name in release for answer in super(TestGroupedDensity, self).answers(release[name])]
+        return [*parts, np.array(list(release.shares.values()))]
+
+
+class TestGaussianGroupedDensity(TestGroupedDensity):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")

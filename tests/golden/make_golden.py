@@ -1,7 +1,7 @@
 """Write the golden files: ``python tests/golden/make_golden.py``.
 
-Run it once for each new version of the file format, under a new name, and commit what it writes. Never overwrite a
-file that a released version has written: the point of these files is that they are old.
+Run it once for each new version of the file format, under a new name, and commit what it writes. It never overwrites
+a file: the point of these files is that they are old.
 
 Nothing here is private or random: the coefficients are those of a formula, in place of noisy ones.
 """
@@ -15,6 +15,7 @@ import sfumato as sf
 from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
+from sfumato.targets.base import Published
 
 HERE = Path(__file__).parent
 VERSION = 1
@@ -32,6 +33,31 @@ def function(basis, box, privacy, smoothness=None, noise="auto"):
         expansion=Expansion(basis, box, np.sin(np.arange(size)) * 10),
         smoothness=smoothness,
     )
+
+
+def masses(target, basis, box, privacy, rows, groups=1):
+    """A density whose noisy masses are known: a bump, and something like noise."""
+    size = basis.size(target.domain(box))
+    certificate = target.certificate(basis, box, rows, privacy)
+    law, guarantee = calibrate(certificate, size * groups, privacy)
+    places = np.arange(size * groups)
+    values = 40 * np.exp(-0.5 * ((places % size - size / 3) / 4) ** 2) + 3 * np.sin(places)
+    return target.finish(Published(values, basis, box, rows, law, guarantee, None, privacy, "caller"))
+
+
+def densities():
+    """One density of every flavour, small."""
+    line, day = sf.Box({"age": (0, 110)}), sf.Box({"hour": sf.Periodic(0, 24)})
+    plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    sexes = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"])})
+    pure, private = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1 / 3, delta=1e-6, neighbours="add-remove")
+    yield "density", masses(sf.KDE(9.0), sf.SplitLattice(16, 4.5), line, pure, 400)
+    yield "density-linear", masses(sf.KDE(2.0, post="none", missing="none"), sf.Binning(12), day, pure, 400)
+    yield "density-private", masses(sf.KDE(9.0), sf.Binning(13), line, private, None)
+    matrix = sf.KDE([[300.0, 60.0], [60.0, 100.0]])
+    yield "density-matrix", masses(matrix, sf.Binning((8, 7)), plane, sf.Privacy(rho=0.25), 400)
+    yield "density-polynomial", masses(sf.KDE(15.0, post="none"), sf.Bernstein(10, 2), line, pure, 400)
+    yield "grouped-density", masses(sf.KDE(9.0, by="sex"), sf.Binning(13), sexes, pure, 400, groups=2)
 
 
 def releases():
@@ -55,6 +81,30 @@ def releases():
         "laplace",
         function(sf.Bernstein(2), sf.Box([(-1, 1), (-2, 2)], max_norm=1.5), sf.Privacy(epsilon=2.0), noise="laplace"),
     )
+    yield from densities()
+
+
+def parts_of(release):
+    """What can be evaluated: the release itself, or each of its groups by name."""
+    return {str(name): release[name] for name in release} if release.kind == "grouped-density" else {"": release}
+
+
+def first_part(release):
+    """A release that can be evaluated: itself, or its first group."""
+    return next(iter(parts_of(release).values()))
+
+
+def evaluated(release, points):
+    """Values and, for densities, bands, counts and groups."""
+    if release.kind == "function":
+        return {"values": release(points).tolist()}
+    parts = parts_of(release)
+    return {
+        "values": first_part(release)(points).tolist(),
+        "groups": {name: part(points).tolist() for name, part in parts.items()},
+        "bands": {name: [limit.tolist() for limit in part.band(points)] for name, part in parts.items()},
+        "counts": {name: [part.count, *part.count_band()] for name, part in parts.items()},
+    }
 
 
 def expectations(release):
@@ -64,7 +114,7 @@ def expectations(release):
     guarantee = release.guarantee
     return {
         "points": points.tolist(),
-        "values": release(points).tolist(),
+        **evaluated(release, points),
         "guarantee": {
             name: getattr(guarantee, name) for name in ("epsilon", "delta", "rho", "mu", "neighbours", "model")
         },
@@ -72,7 +122,7 @@ def expectations(release):
         "confidence": guarantee.confidence,
         "max_rows": getattr(guarantee.unit, "max_rows", None),
         "names": list(release.box.names),
-        "basis": repr(release.basis),
+        "basis": repr(first_part(release).basis),
         "noise": [release.law.kind, release.law.size, release.law.deviation],
         "target": [list(pair) for pair in release.target],
     }
@@ -80,6 +130,8 @@ def expectations(release):
 
 def main():
     for name, release in releases():
+        if (HERE / f"{name}-v{VERSION}.sfumato").exists():
+            continue
         release.save(HERE / f"{name}-v{VERSION}.sfumato")
         text = json.dumps(expectations(release), indent=1, ensure_ascii=False)
         (HERE / f"{name}-v{VERSION}.json").write_text(text + "\n", encoding="utf-8")

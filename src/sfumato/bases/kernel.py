@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,6 +16,8 @@ from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
+
+_FINEST_MATRIX = {1: 4000, 2: 60, 3: 24}  # a column's width over the kernel's deviation, where no product helps
 
 
 @dataclass(frozen=True)
@@ -68,20 +71,21 @@ class GaussianKernel:
         """The largest value anywhere."""
         return float(self.values(box, np.zeros((1, box.dimension)), np.zeros((1, box.dimension)))[0, 0])
 
-    def slope(self, box: Box) -> Floats:
-        """Per column, a bound on the size of the partial derivative, per unit of the user's."""
+    def slope(self, box: Box, orders: Sequence[int]) -> Floats:
+        """Per column, a bound on the size of its partial derivative (of a derivative of these orders)."""
         columns = box.intervals()
         if not self.diagonal:
             # Given the others, each column is normal: |K'| <= K(0) exp(-1/2) / b. Wrapping adds at most twice as much.
             rounds = 3 if any(isinstance(c, Periodic) for c in columns) else 1
             return rounds * self.peak(box) * math.exp(-0.5) / np.array(self.resolution)
-        origin, grid = np.zeros(1), np.linspace(0, 1, 2001)
-        steep = [
-            self.axis_values(c, i, grid * min(1, 4 * self.deviations[i] / (c.high - c.low)), origin, 1)
-            for i, c in enumerate(columns)
-        ]
-        tall = [float(self.axis_values(c, i, origin, origin)[0, 0]) for i, c in enumerate(columns)]
-        return 1.001 * np.array([np.abs(s).max() * math.prod(tall) / tall[i] for i, s in enumerate(steep)])
+
+        def largest(axis: int, order: int) -> float:
+            column, deviation = columns[axis], self.deviations[axis]
+            reach = np.linspace(0, min(1, (4 + order) * deviation / (column.high - column.low)), 4001)
+            return 1.001 * float(np.abs(self.axis_values(column, axis, reach, np.zeros(1), order)).max())
+
+        tall = [largest(i, order) for i, order in enumerate(orders)]
+        return np.array([largest(i, d + 1) * math.prod(tall[:i] + tall[i + 1 :]) for i, d in enumerate(orders)])
 
     def axis_values(self, column: Interval, axis: int, points: Floats, nodes: Floats, derivative: int = 0) -> Floats:
         """``(m, M)``: one factor of a product kernel (or its derivative), at positions in [0, 1] of that column."""
@@ -165,5 +169,10 @@ def _covariance(matrix: Floats, box: Box) -> tuple[tuple[float, ...], ...]:
         box.names, box.intervals(), kernel.resolution, kernel.deviations, strict=True
     ):
         _check_width(name, column, coarse)
-        _check_width(name, column, fine)
+        if fine * _FINEST_MATRIX[box.dimension] < column.high - column.low:
+            raise ParameterError(
+                f"a bandwidth matrix must leave column {name!r} a deviation of at least "
+                f"{(column.high - column.low) / _FINEST_MATRIX[box.dimension]:.3g} given the others, got {fine:.3g}; "
+                "give one bandwidth per column for finer detail"
+            )
     return kernel.covariance

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.expansion import SubBox, column_axis, sub_box
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import contract
+from sfumato.bases.lattice import MassLattice, contract
 from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import ParameterError
 
@@ -22,7 +22,7 @@ _NODES = {1: 4096, 2: 512, 3: 64}  # along each axis, at most
 _FINE = {1: 5.0, 2: 3.5, 3: 2.5}  # nodes per deviation of the kernel, where they fit
 _COARSE = 2.5  # the least
 _BLOCK = 2**21  # numbers held at once
-_QUADRATURE = 60  # points along each axis, where no formula integrates
+_QUADRATURE = {1: 400, 2: 180, 3: 72}  # points along each axis, where no formula integrates
 
 
 def node_positions(box: Box, kernel: GaussianKernel) -> list[Floats]:
@@ -42,6 +42,16 @@ def node_positions(box: Box, kernel: GaussianKernel) -> list[Floats]:
             )
         axes.append(_positions(column, min(limit, max(8, math.ceil(detail * _FINE[box.dimension])) + 1)))
     return axes
+
+
+def check_points(box: Box, kernel: GaussianKernel, lattice: MassLattice) -> None:
+    """Refuse a lattice with more points than the kernel has nodes: between nodes there is nothing to tell apart."""
+    for name, points, nodes in zip(box.names, lattice.shape(box), node_positions(box, kernel), strict=True):
+        if points > len(nodes):
+            raise ParameterError(
+                f"points must be at most {len(nodes)} along column {name!r} with this bandwidth, got {points}: a finer "
+                "lattice shows no more and costs more noise"
+            )
 
 
 def _positions(column: Interval, count: int) -> Floats:
@@ -131,10 +141,10 @@ class Mixture:
                 for i, column in enumerate(self.box.intervals())
             ]
             return float(contract(masses, self.measure).item())
-        nodes, weights = np.polynomial.legendre.leggauss(_QUADRATURE)
+        nodes, weights = np.polynomial.legendre.leggauss(_QUADRATURE[self.box.dimension])
         axes = [first[i] + (last[i] - first[i]) * (nodes + 1) / 2 for i in range(self.box.dimension)]
         grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
-        values = self(self.box.from_unit(grid)).reshape((_QUADRATURE,) * self.box.dimension)
+        values = self(self.box.from_unit(grid)).reshape((len(nodes),) * self.box.dimension)
         for _ in axes:
             values = weights @ values
         return float(values) * float(np.prod((stop - start) / 2))

@@ -54,13 +54,22 @@ def search(box: Box, kernel: GaussianKernel, pure: bool, rows: float, deviation:
     First every other spacing with one width, then the best spacing and its neighbours with every width, also none.
     """
     widths = _WIDTHS["pure" if pure else "gaussian"]
-    first = {i: _lattice(box, kernel, _SPACINGS[i], widths[1]) for i in range(0, len(_SPACINGS), 2)}
+    finest = max(
+        c * 1.01 / (len(n) - 1) for c, n in zip(_details(box, kernel), node_positions(box, kernel), strict=True)
+    )
+    usable = [spacing for spacing in _SPACINGS if spacing > finest]  # no finer than the nodes
+    first = {i: _lattice(box, kernel, usable[i], widths[1]) for i in range(0, len(usable), 2)}
     found = {p.basis: p for p in predict(box, kernel, list(first.values()), rows, deviation)}
     best = min(first, key=lambda i: found[first[i]].error)
-    near = [_SPACINGS[i] for i in range(max(0, best - 1), min(len(_SPACINGS), best + 2))]
+    near = [usable[i] for i in range(max(0, best - 1), min(len(usable), best + 2))]
     rest = {_lattice(box, kernel, spacing, width) for spacing in near for width in widths} - set(found)
     ordered = sorted(rest, key=repr)
     return [*found.values(), *predict(box, kernel, ordered, rows, deviation)]
+
+
+def _details(box: Box, kernel: GaussianKernel) -> list[float]:
+    """How many deviations of the kernel each column is wide."""
+    return [(c.high - c.low) / d for c, d in zip(box.intervals(), kernel.resolution, strict=True)]
 
 
 def _lattice(box: Box, kernel: GaussianKernel, spacing: float, width: float) -> MassLattice:
@@ -104,11 +113,11 @@ class Study(NamedTuple):
         return cls(*(known @ table.T for table in tables))
 
 
-def misses(studies: Sequence[Study], rows: float, inside: float = 1.0) -> Floats:
+def misses(studies: Sequence[Study], rows: float, inside: float = 1.0, deviations: float = 2.0) -> Floats:
     """``(references,)``: the largest difference between truth and reconstruction anywhere, for a sample of rows.
 
     The mean difference, and the scatter of a sample around it (a sample is rougher than its density): two standard
-    deviations, about what the largest over a few dozen places reaches.
+    deviations, about what the largest over a few dozen places reaches; bands ask for more.
     """
     found = []
     for r in range(len(studies[0].truth)):
@@ -116,7 +125,7 @@ def misses(studies: Sequence[Study], rows: float, inside: float = 1.0) -> Floats
             reduce(np.multiply.outer, [getattr(s, name)[r] for s in studies]) for name in Study._fields
         )
         scatter = np.sqrt(np.maximum(kk - 2 * kg + gg, 0.0) * inside / max(rows, 1.0))
-        found.append(float(np.hypot(np.abs(truth - given) * inside, 2 * scatter).max()))
+        found.append(float(np.hypot(np.abs(truth - given) * inside, deviations * scatter).max()))
     return np.array(found)
 
 

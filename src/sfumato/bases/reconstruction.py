@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 _RIDGES = (1e-4, 1e-2, 1.0)  # of the smoothing that the noise would justify
 _TRIALS = 241  # positions along an axis on which the smoothing is picked
+_DEVIATIONS = 4.0  # of a sample around its density, anywhere
 _TYPICAL = {1: 400, 2: 60, 3: 24}  # points along each axis where the reference densities are compared
 _SLACK = 1.05  # between the searched places of a record, kernel and weights change little
 _DENSE_SLACK = 1.2  # where places are searched on a coarser grid
@@ -65,7 +66,7 @@ class Reconstruction(ABC):
             wanted = self.kernel.axis_values(column, i, points, places, derivatives[i])
             given = self.axis_weights(i, points, derivatives[i]) @ self.axis_features(i, places).T
             studies.append(Study.of(known, wanted, given))
-        return float(misses(studies, rows).max())
+        return float(misses(studies, rows, deviations=_DEVIATIONS).max())
 
     def worst_miss(self, unit: Floats, derivatives: Sequence[int], places: Sequence[Floats] | None = None) -> Floats:
         """``(m,)``: a bound on the miss whatever the records are; ``places`` are where records can be, if known.
@@ -188,7 +189,7 @@ class MeasureReconstruction(Reconstruction):
                 mean, square = miss, miss * miss  # the sample scatters round the mean, as in ``misses``
                 for row in reversed(weights):
                     mean, square = mean @ row, square @ row
-                largest = max(largest, math.hypot(float(mean), 2 * math.sqrt(float(square) / max(rows, 1.0))))
+                largest = max(largest, math.hypot(float(mean), _DEVIATIONS * math.sqrt(float(square) / max(rows, 1.0))))
         return largest
 
     def worst_miss(self, unit: Floats, derivatives: Sequence[int], places: Sequence[Floats] | None = None) -> Floats:

@@ -138,6 +138,8 @@ class DensityRelease(FunctionRelease, Distribution):
         return self.expansion.integrate(over)
 
     def _on_grid(self, axes: list[Floats]) -> Floats:
+        if any(self.expansion.derivatives):
+            raise ParameterError("ask the density itself, not its derivative, for probabilities, quantiles and samples")
         if isinstance(self.expansion, Mixture):
             return self.expansion.on_grid(axes)
         return super()._on_grid(axes)

@@ -20,6 +20,8 @@ from sfumato.releases.showing import Shown
 Floats = NDArray[np.float64]
 Category = str | int | float
 
+INDEPENDENT = ("laplace", "gaussian")  # noises whose parts, group by group, have the law of a part
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupedDensityRelease(Shown, Release):
@@ -80,7 +82,11 @@ class GroupedDensityRelease(Shown, Release):
         if not isinstance(fields["categories"], list) or not isinstance(fields["by"], str):
             raise ParameterError("the groups must be a list of categories of a named column")
         categories = Categorical(tuple(fields["categories"])).categories
-        if common["law"].size % len(categories) or fields["density"].get("rows") is not None:
+        if (
+            common["law"].kind not in INDEPENDENT
+            or common["law"].size % len(categories)
+            or fields["density"].get("rows") is not None
+        ):
             raise ParameterError("the categories do not fit the noise law, or groups have a public number of rows")
         law: NoiseLaw = common["law"]
         one = NoiseLaw(law.kind, law.size // len(categories), law.exponent, law.scale, law.certificate)

@@ -149,10 +149,12 @@ class NoisyMasses:
         low, high = self._divide(sums - error, sums + error, float(widths[-1]))
         if include == "noise":
             return low, high
+        missed: Floats | float
         if include == "total":
-            missed: Floats | float = linear.typical_miss(derivatives, self.total)
+            missed = linear.typical_miss(derivatives, self.total)
         else:
-            missed = linear.worst_miss(unit, derivatives) + self._rounding(kept, derivatives)
+            missed = linear.worst_miss(unit, derivatives)
+        missed = missed + self._rounding(kept, derivatives)
         return low - missed, high + missed
 
     def _divide(self, low: Floats, high: Floats, unsure: float) -> tuple[Floats, Floats]:
@@ -192,11 +194,9 @@ class NoisyMasses:
 
     def _rounding(self, kept: Sequence[int], derivatives: Sequence[int]) -> float:
         """Records are counted in cells: the kernel may be up to half a cell off."""
-        if any(derivatives):
-            return 0.0
         box, kernel = kept_box(self.domain, kept), kept_kernel(self.kernel, kept)
         halves = np.array([0.5 / self.cells[i] for i in kept])
-        return float((kernel.slope(box) * (box.high - box.low) * halves).sum())
+        return float((kernel.slope(box, derivatives) * (box.high - box.low) * halves).sum())
 
 
 def kept_box(domain: Box, kept: Sequence[int]) -> Box:

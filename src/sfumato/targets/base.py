@@ -17,7 +17,7 @@ from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
-from sfumato.errors import ParameterTypeError
+from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt, Release
 from sfumato.targets.tuning import Tuned
 
@@ -65,6 +65,14 @@ class Target(ABC):
         if not isinstance(basis, self.bases):
             names = " or ".join(f"sf.{kind.__name__}" for kind in self.bases)
             raise ParameterTypeError(f"basis must be {names} for this target, got basis={basis!r}")
+
+    def check_law(self, law: NoiseLaw) -> None:
+        """Refuse a noise law that cannot serve this target, before anything is paid."""
+        if self.largest is not None and self.largest > 2.0**60 * law.step:
+            raise ParameterError(
+                f"values up to {self.largest!r} with sensitivity {law.certificate.bound!r} at this privacy are beyond "
+                "64-bit integers: choose a less extreme sensitivity or epsilon"
+            )
 
     def size(self, basis: Basis, box: Box) -> int:
         """The number of coefficients."""

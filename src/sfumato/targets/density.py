@@ -17,8 +17,8 @@ import numpy as np
 from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import MassLattice, check_dimension
-from sfumato.bases.mixture import node_positions
+from sfumato.bases.lattice import Binning, MassLattice, SplitLattice, check_dimension
+from sfumato.bases.mixture import check_points, node_positions
 from sfumato.bases.prediction import Prediction, predict, search
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
 from sfumato.checks import finite_number, one_of, positive_integer, positive_number
@@ -33,7 +33,7 @@ from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.density import Choice, DensityRelease
-from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.grouped import INDEPENDENT, GroupedDensityRelease
 from sfumato.releases.masses import NoisyMasses
 from sfumato.releases.uncertainty import half_width_of, mean_largest, noise_deviation
 from sfumato.targets.bandwidth import rule_of_thumb
@@ -80,7 +80,7 @@ class KDE(Target):
     missing: str = "drop"
     expected_rows: int | None = None
 
-    bases = (MassLattice, Bernstein)
+    bases = (Binning, SplitLattice, Bernstein)
 
     def __post_init__(self) -> None:
         one_of("kernel", self.kernel, ("gaussian",))
@@ -183,11 +183,19 @@ class KDE(Target):
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
-        basis.size(self.domain(box))  # refuses a lattice that does not fit the box
+        domain = self.domain(box)
+        basis.size(domain)  # refuses a lattice that does not fit the box
         if isinstance(self.bandwidth, str):
             return
+        if isinstance(basis, MassLattice):
+            check_points(domain, self.gaussian(domain), basis)
         if isinstance(basis, Bernstein) and not self.gaussian(self.domain(box)).diagonal:
             raise ParameterError("sf.Bernstein needs a bandwidth per column; use basis='auto' with a bandwidth matrix")
+
+    def check_law(self, law: NoiseLaw) -> None:
+        super().check_law(law)
+        if self.by is not None and law.kind not in INDEPENDENT:
+            raise ParameterError(f"noise={law.kind!r} ties all groups together; with by= use noise='auto'")
 
     def size(self, basis: Basis, box: Box) -> int:
         return basis.size(self.domain(box)) * len(self.groups(box))

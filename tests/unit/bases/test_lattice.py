@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 LINE = sf.Box({"t": (0, 10)})
 DAY = sf.Box({"hour": sf.Periodic(0, 24)})
 PLANE = sf.Box({"age": (0, 110), "bmi": (10, 60)})
-LATTICES = [sf.Binning(2), sf.Binning(9), sf.SplitLattice(9, 0.8), sf.SplitLattice(9, 1e-6), sf.SplitLattice(7, 400.0)]
+LATTICES = [sf.Binning(2), sf.Binning(9), sf.SplitLattice(9, 0.8), sf.SplitLattice(9, 1e-6), sf.SplitLattice(7, 10.0)]
 PLACES = np.concatenate([np.random.default_rng(1).uniform(size=300), np.linspace(0, 1, 97), [0.0, 1.0, 0.5]])
 
 
@@ -168,7 +168,7 @@ def test_hostile_plain_data_are_refused(data):
 
 
 def test_too_few_points_say_how_many_are_needed():
-    with pytest.raises(ParameterError, match="at least 2.*points=1"):
+    with pytest.raises(ParameterError, match=r"at least 2.*points=1"):
         sf.Binning(1)
     with pytest.raises(ParameterTypeError, match="points"):
         sf.Binning(2.5)
@@ -179,6 +179,14 @@ def test_a_wrong_number_of_points_or_widths_is_named():
         sf.Binning((3, 4, 5)).shape(PLANE)
     with pytest.raises(ParameterError, match=r"width.*one per column \(2\).*\(1.0,\)"):
         sf.SplitLattice(4, (1.0,)).axis_shares(PLANE, 0, np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("lattice", "column"), [(sf.SplitLattice(4, 51.0), "bmi"), (sf.SplitLattice(4, (111.0, 9.0)), "age")]
+)
+def test_shares_wider_than_the_box_are_refused(lattice, column):
+    with pytest.raises(ParameterError, match=f"width must not exceed the box: column '{column}'"):
+        lattice.axis_shares(PLANE, PLANE.names.index(column), np.zeros(1))
 
 
 def test_a_lattice_too_large_is_refused_with_advice():

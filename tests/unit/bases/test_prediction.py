@@ -59,7 +59,9 @@ def test_predicted_noise_is_the_noise_of_releases():
     data, grid = np.random.default_rng(1).uniform(0, 10, rows), np.linspace(0, 10, 200)
     exact = sf.release(sf.KDE(1.0, post="none", missing="none"), data, box, sf.Privacy(epsilon=1e6), basis=basis)(grid)
     noisy = [
-        np.abs(sf.release(sf.KDE(1.0, post="none", missing="none"), data, box, privacy, basis=basis)(grid) - exact).max()
+        np.abs(
+            sf.release(sf.KDE(1.0, post="none", missing="none"), data, box, privacy, basis=basis)(grid) - exact
+        ).max()
         for _ in range(150)
     ]
     assert np.mean(noisy) == pytest.approx(predicted, rel=0.5)  # each smooths as much as seems right to it

@@ -144,7 +144,9 @@ def test_a_matrix_that_is_hardly_one_agrees_with_a_product():
     rows_of = product.weights(unit, (0, 0))
     flat = np.einsum("ma,mb->mab", *rows_of).reshape(8, -1)
     assert matrix.weights(unit, (0, 0))[0] == pytest.approx(flat, abs=1e-5 * np.abs(flat).max())
-    assert matrix.typical_miss((0, 0), rows) == pytest.approx(product.typical_miss((0, 0), rows), rel=0.4)  # on a coarser grid
+    assert matrix.typical_miss((0, 0), rows) == pytest.approx(
+        product.typical_miss((0, 0), rows), rel=0.4
+    )  # on a coarser grid
     assert (matrix.worst_miss(unit, (0, 0)) <= product.worst_miss(unit, (0, 0)) * 1.3).all()
 
 

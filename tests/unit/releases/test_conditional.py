@@ -54,7 +54,7 @@ def test_it_answers_what_distributions_do(given):
 def test_its_band_surrounds_it(joint, given):
     for release in (given, sf.release(sf.KDE([2, 1]), DATA, PLANE, sf.Privacy(epsilon=1.0)).conditional({"x": 6.0})):
         low, high = release.band(GRID)
-        assert (0 <= low).all() and (low <= release(GRID) * (1 + 1e-12)).all()
+        assert (low >= 0).all() and (low <= release(GRID) * (1 + 1e-12)).all()
         assert (release(GRID) <= high * (1 + 1e-12)).all()
 
 
@@ -70,7 +70,7 @@ def test_two_columns_remain_of_three():
 
 def test_where_nobody_is_there_is_nothing():
     data = np.full((500, 2), 1.0)
-    part = sf.release(sf.KDE([0.2, 0.2]), data, PLANE, sf.Privacy(epsilon=1e6)).conditional({"x": 9.9})
+    part = sf.release(sf.KDE([0.4, 0.4]), data, PLANE, sf.Privacy(epsilon=1e6)).conditional({"x": 9.9})
     assert np.isfinite(part(GRID)).all()
     low, high = part.band(GRID)
     assert (low <= high).all()

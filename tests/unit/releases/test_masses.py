@@ -120,7 +120,11 @@ def test_sizes_must_fit():
 def test_the_papers_lattice_needs_a_public_number_of_rows():
     with pytest.raises(ParameterError, match="public number of rows"):
         make([1.0] * 10, lattice=sf.Bernstein(9))
-    assert make([1.0] * 10, rows=10, lattice=sf.Bernstein(9)).scale > 1
+    masses = make([1.0] * 10, rows=10, lattice=sf.Bernstein(9))
+    apart = np.linspace(0, 10, 10) - np.linspace(0, 10, 2001)[:, None]
+    largest = (np.exp(-0.5 * apart**2) / np.sqrt(2 * np.pi)).sum(axis=1).max()
+    assert masses.scale == pytest.approx(largest, rel=1e-5)
+    assert masses.counts_everyone
 
 
 def test_values_do_not_change():

@@ -80,7 +80,7 @@ def test_bad_options_are_named(options, words):
 
 
 def test_four_columns_say_what_to_do_instead():
-    with pytest.raises(ParameterError, match="at most 3 columns, got 4.*Release several densities"):
+    with pytest.raises(ParameterError, match=r"at most 3 columns, got 4.*Release several densities"):
         sf.release(sf.KDE(1.0), None, sf.Box([(0, 1)] * 4), ONE)
 
 
@@ -116,7 +116,7 @@ def test_the_papers_lattice_needs_a_bandwidth_per_column():
 )
 def test_the_papers_lattice_needs_a_public_number_of_rows_before_anything_is_paid(privacy, tmp_path):
     account = sf.Ledger(tmp_path / "budget.db").account("clinic", sf.Privacy(epsilon=1.0))
-    with pytest.raises(ParameterError, match="public number of rows.*use basis='auto'"):
+    with pytest.raises(ParameterError, match=r"public number of rows.*use basis='auto'"):
         sf.release(sf.KDE(1.0), np.zeros((3, 1)), LINE, privacy, basis=sf.Bernstein(5), ledger=account)
     assert account.history() == []
 
