@@ -18,7 +18,7 @@ from sfumato.tuning import Settled, _part, _times, tune
 BOX = sf.Box({"age": (0, 100)})
 AGES = np.random.default_rng(0).normal(50, 8, size=4000)
 WIDTHS = sf.Tuned([1.0, 3.0, 30.0])
-BASES = sf.Tuned([sf.Binning(12), sf.Binning(40)], share=0.2)
+BASES = sf.Tuned([sf.Binning(12), sf.Binning(15)], share=0.2)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_the_right_scale_is_selected_where_there_are_many_rows(privacy, spread, 
     epsilon = 2.0 if privacy.rho is None else 4.0  # half of the grant; rho = epsilon**2 / 8
     gap = scores[0] - max(scores[1:])
     assert 2 * math.exp(-epsilon * gap / (2 * sensitivity)) < 1e-9
-    release = publish(target, privacy, basis=sf.Binning(40), data=data)
+    release = publish(target, privacy, basis=sf.Binning(15), data=data)
     assert release.bandwidth[0, 0] == pytest.approx(right**2)
 
 

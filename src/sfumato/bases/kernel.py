@@ -17,7 +17,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
-_FINEST_MATRIX = {1: 4000, 2: 60, 3: 24}  # a column's width over the kernel's deviation, where no product helps
+_FINEST_MATRIX = {1: 4000, 2: 80, 3: 30}  # a column's width over the kernel's deviation, where no product helps
 
 
 @dataclass(frozen=True)
