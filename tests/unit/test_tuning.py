@@ -176,7 +176,7 @@ def test_the_right_scale_is_selected_where_there_are_many_rows(privacy, spread, 
     epsilon = 2.0 if privacy.rho is None else 4.0  # half of the grant; rho = epsilon**2 / 8
     gap = scores[0] - max(scores[1:])
     assert 2 * math.exp(-epsilon * gap / (2 * sensitivity)) < 1e-9
-    release = publish(target, privacy, basis=sf.Binning(15), data=data)
+    release = publish(target, privacy, basis=sf.Binning(9), data=data)
     assert release.bandwidth[0, 0] == pytest.approx(right**2)
 
 
