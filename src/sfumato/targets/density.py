@@ -235,9 +235,8 @@ class KDE(Target):
         if self.by is not None:
             values = np.moveaxis(values, box.names.index(self.by), 0)
         parts = values.reshape(groups, *shape_of_cells(domain, groups))
-        if (
-            self.missing == "none" and self.by is None
-        ):  # every record is in a cell: the public middle takes those that were in none
+        if self.missing == "none" and self.by is None:
+            # Every record is in a cell: the public middle takes those that were in none.
             parts = parts.copy()
             middle = tuple(size // 2 for size in parts.shape[1:])
             parts[(0, *middle)] += counts.rows - int(parts.sum())
