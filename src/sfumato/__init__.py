@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sfumato import errors, noise
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
+    from sfumato.bases.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
+    from sfumato.bases.landmarks import Coordinates, Landmarks
     from sfumato.bases.lattice import Binning, SplitLattice
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
     from sfumato.boxfile import read_box
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
     from sfumato.releases.function import FunctionRelease
     from sfumato.releases.grouped import GroupedDensityRelease
     from sfumato.releases.io import load
+    from sfumato.releases.machine import MachineRelease
     from sfumato.targets.black_box import BlackBox
     from sfumato.targets.density import KDE
+    from sfumato.targets.linear import LogisticRegression, Ridge
+    from sfumato.targets.losses import SmoothedHinge, SmoothedHuber, UserLoss
+    from sfumato.targets.machine import KernelMachine
     from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.
@@ -45,6 +51,7 @@ _HOMES = {
     "Box": "core.box",
     "Categorical": "core.box",
     "Certificate": "core.certificate",
+    "Coordinates": "bases.landmarks",
     "DensityRelease": "releases.density",
     "FunctionRelease": "releases.function",
     "GroupedDensityRelease": "releases.grouped",
@@ -52,16 +59,30 @@ _HOMES = {
     "Hoelder": "bases.smoothness",
     "Integer": "core.box",
     "KDE": "targets.density",
+    "KernelMachine": "targets.machine",
+    "Landmarks": "bases.landmarks",
     "Ledger": "accounting.ledger",
     "Linear": "bases.smoothness",
+    "LinearKernel": "bases.kernels",
+    "LogisticRegression": "targets.linear",
+    "MachineRelease": "releases.machine",
+    "Matern": "bases.kernels",
     "Periodic": "core.box",
     "Person": "core.neighbours",
     "Plan": "pipeline",
+    "Polynomial": "bases.kernels",
+    "Precomputed": "bases.kernels",
     "Privacy": "core.privacy",
+    "RBF": "bases.kernels",
+    "Ridge": "targets.linear",
     "Smooth": "bases.smoothness",
+    "SmoothedHinge": "targets.losses",
+    "SmoothedHuber": "targets.losses",
     "SplitLattice": "bases.lattice",
     "Step": "bases.bernstein",
     "Tuned": "targets.tuning",
+    "UserKernel": "bases.kernels",
+    "UserLoss": "targets.losses",
     "load": "releases.io",
     "plan": "pipeline",
     "read_box": "boxfile",
@@ -71,6 +92,7 @@ _HOMES = {
 
 __all__ = [
     "KDE",
+    "RBF",
     "AboveThreshold",
     "Account",
     "Bernstein",
@@ -79,22 +101,36 @@ __all__ = [
     "Box",
     "Categorical",
     "Certificate",
+    "Coordinates",
     "DensityRelease",
     "FunctionRelease",
     "GroupedDensityRelease",
     "Guarantee",
     "Hoelder",
     "Integer",
+    "KernelMachine",
+    "Landmarks",
     "Ledger",
     "Linear",
+    "LinearKernel",
+    "LogisticRegression",
+    "MachineRelease",
+    "Matern",
     "Periodic",
     "Person",
     "Plan",
+    "Polynomial",
+    "Precomputed",
     "Privacy",
+    "Ridge",
     "Smooth",
+    "SmoothedHinge",
+    "SmoothedHuber",
     "SplitLattice",
     "Step",
     "Tuned",
+    "UserKernel",
+    "UserLoss",
     "__version__",
     "errors",
     "load",

@@ -29,6 +29,15 @@ def as_written(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
+def share_of(amount: float, share: Fraction) -> float:
+    """A share of an amount as a number that, read as written, is not larger: parts never exceed the whole."""
+    exact = as_written(amount) * share
+    value = float(exact)
+    while as_written(value) > exact:
+        value = math.nextafter(value, 0.0)
+    return value
+
+
 def positive_number(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing what is not positive and finite."""
     number = finite_number(name, value)

@@ -5,7 +5,7 @@ records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.accounting.charging import Payer, charged, check_payer
@@ -89,6 +89,13 @@ def _certify(
     return chosen, target.certificate(chosen, box, n, privacy)
 
 
+def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
+    """What noise inside the coefficients and noise at the door promise together: the grant, by basic composition."""
+    if door == granted:
+        return at_door
+    return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
+
+
 def plan(
     target: Target,
     box: Box,
@@ -108,9 +115,10 @@ def plan(
         positive_integer("n", n)
     if isinstance(basis, Tuned):
         raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
-    target = target.settled(box, n, privacy)
+    target = target.settled(box, n, privacy, basis)
     chosen, certificate = _certify(target, box, privacy, n, basis)
-    law, guarantee = calibrate(certificate, target.size(chosen, box), privacy, noise)
+    law, at_door = calibrate(certificate, target.size(chosen, box), target.door(privacy), noise)
+    guarantee = _whole(at_door, target.door(privacy), privacy)
     epsilon = privacy.epsilon or 0.0
     errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
     return Plan(
@@ -171,15 +179,17 @@ def release(
     # The number of rows is public only where neighbours replace single rows.
     n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     tuned = tune(target, gathered, box, n, privacy, basis, ledger)
-    target, rest = tuned.target.settled(box, n, tuned.privacy), tuned.privacy
+    target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
     chosen, certificate = _certify(target, box, rest, n, tuned.basis)
-    law, guarantee = calibrate(certificate, target.size(chosen, box), rest, noise)
+    door = target.door(rest)
+    law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
     private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")
-    with charged(ledger, event_of_release(law, guarantee, target.describe()[0][1])) as receipt:
-        noisy, law, guarantee = publish(private, rest, noise)
+    event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
+    with charged(ledger, event) as receipt:
+        noisy, law, at_door = publish(private, door, noise)
     by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    promised = tuned.promise(guarantee, privacy)
+    promised = tuned.promise(_whole(at_door, door, rest), privacy)
     return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

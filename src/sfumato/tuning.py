@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from sfumato.accounting.charging import Payer
 from sfumato.bases.base import Basis
-from sfumato.checks import as_written
+from sfumato.checks import as_written, share_of
 from sfumato.choosing import select
 from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee, Privacy
@@ -70,15 +69,6 @@ def tune(
 def _part(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:
     """A share of the grant. Selections are pure, so the whole delta is left to the release."""
     if privacy.rho is not None:
-        return replace(privacy, rho=_times(privacy.rho, share))
+        return replace(privacy, rho=share_of(privacy.rho, share))
     assert privacy.epsilon is not None
-    return replace(privacy, epsilon=_times(privacy.epsilon, share), delta=delta)
-
-
-def _times(amount: float, share: Fraction) -> float:
-    """A share of an amount as a number that, read as written, is not larger: parts never exceed the whole."""
-    exact = as_written(amount) * share
-    value = float(exact)
-    while as_written(value) > exact:
-        value = math.nextafter(value, 0.0)
-    return value
+    return replace(privacy, epsilon=share_of(privacy.epsilon, share), delta=delta)

@@ -29,7 +29,7 @@ LAYERS = [
     {"cli"},
 ]
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
-CORE_LINES = 1020  # about a thousand that are not blank
+CORE_LINES = 1110  # about a thousand that are not blank, and a hundred for noise inside an objective
 # The one exception to the layers: a release draws itself and writes its own report. It imports its painters inside
 # these methods and nowhere else, so that reading a release needs neither them nor matplotlib.
 UPWARDS = {"plot": "sfumato.plotting", "report": "sfumato.report", "_repr_html_": "sfumato.report"}
@@ -108,7 +108,7 @@ def test_simulation_never_sees_private_numbers():
 
 def test_only_the_doors_draw_noise():
     users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.sampling") for m in imports(f))}
-    assert users == {"core/mechanism.py", "core/selection.py"}
+    assert users == {"core/mechanism.py", "core/selection.py", "core/objective.py"}
 
 
 def test_private_vectors_are_opened_by_the_door_only():

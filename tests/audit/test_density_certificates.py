@@ -24,6 +24,7 @@ from sfumato import pipeline
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
 from sfumato.bases.reconstruction import PolynomialReconstruction
+from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.engines.memory import MemoryEngine
@@ -92,7 +93,7 @@ def one_record_each(name, where):
     axes = [telling_cells(axis_table(basis, box, kernel, i, size)) for i, size in enumerate(sizes)]
     places = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
     statistic, _ = coefficients(target, basis, box, sf.Privacy(epsilon=1.0))
-    return np.array([statistic(box.from_unit(place[None, :])) for place in places], dtype=np.float64)
+    return np.array([statistic(from_unit(box, place[None, :])) for place in places], dtype=np.float64)
 
 
 def farthest(vectors, norm, relation):

@@ -9,6 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.bases.bernstein import basis_from_json
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.unit import from_unit
 from sfumato.errors import ParameterError
 
 BOXES = {
@@ -36,7 +37,7 @@ class BasisContract:
         generator = np.random.default_rng(17)
         for basis, box in self.cases():
             coefficients = generator.normal(size=basis.size(box))
-            points = box.from_unit(generator.uniform(size=(11, box.dimension)))
+            points = from_unit(box, generator.uniform(size=(11, box.dimension)))
             yield Expansion(basis, box, coefficients), points
 
     def test_the_lattice_is_in_the_box_and_has_its_corners(self):

@@ -4,6 +4,7 @@ import numpy as np
 
 import sfumato as sf
 from contracts.release_contract import ReleaseContract
+from sfumato.bases.unit import from_unit
 
 LINE = sf.Box({"t": (0.0, 2.0)})
 PLANE = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -23,7 +24,7 @@ class FunctionContract(ReleaseContract):
         )
 
     def points(self):
-        return self.box.from_unit(np.random.default_rng(2).uniform(size=(9, self.box.dimension)))
+        return from_unit(self.box, np.random.default_rng(2).uniform(size=(9, self.box.dimension)))
 
     def answers(self, release):
         points = self.points()
@@ -83,7 +84,7 @@ class DensityContract(ReleaseContract):
         return records
 
     def answers(self, release):
-        points = release.box.from_unit(np.random.default_rng(2).uniform(size=(9, release.box.dimension)))
+        points = from_unit(release.box, np.random.default_rng(2).uniform(size=(9, release.box.dimension)))
         bands = [limit for include in ("noise", "total", "worst") for limit in release.band(points, include=include)]
         numbers = np.array([release.integrate(), release.count, *release.count_band()])
         return [release(points), *bands, numbers, release.sample(3, seed=1)]
@@ -108,7 +109,7 @@ class TestDensityWithABandwidthMatrix(TestDensityOfTwoColumns):
     bandwidth = [[0.06, 0.02], [0.02, 0.07]]
 
     def answers(self, release):
-        points = release.box.from_unit(np.random.default_rng(2).uniform(size=(5, 2)))
+        points = from_unit(release.box, np.random.default_rng(2).uniform(size=(5, 2)))
         return [release(points), *release.band(points, include="noise"), *release.band(points[:2], include="worst")]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.targets.base import Published
@@ -110,7 +111,7 @@ def evaluated(release, points):
 def expectations(release):
     """What must still be true when a later version reads the file."""
     unit = np.random.default_rng(4).uniform(size=(7, release.box.dimension))
-    points = np.concatenate([release.box.from_unit(unit), [release.box.low], [release.box.high]])
+    points = np.concatenate([from_unit(release.box, unit), [release.box.low], [release.box.high]])
     guarantee = release.guarantee
     return {
         "points": points.tolist(),

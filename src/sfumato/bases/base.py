@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.unit import from_unit
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -110,7 +111,7 @@ class LatticeBasis(Basis):
         """``(size, l)``: the lattice points in user units, last column fastest."""
         axes = [np.arange(n) / (n - 1) for n in self.shape(box)]
         grid = np.meshgrid(*axes, indexing="ij")
-        return box.from_unit(np.stack([g.ravel() for g in grid], axis=1))
+        return from_unit(box, np.stack([g.ravel() for g in grid], axis=1))
 
     def transform(self, coefficients: Floats, box: Box) -> Floats:
         """Turn the ``(size,)`` lattice values into an evaluation tensor, axis by axis."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
+from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
@@ -50,12 +51,12 @@ class Expansion:
 
     def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """Evaluate at ``(m, l)`` points in user units (``(m,)`` when there is one column)."""
-        unit = self.box.to_unit(points, outside)
+        unit = to_unit(self.box, points, outside)
         return self.basis.evaluate(self._tensor, unit, self.derivatives) * self._unit_scale
 
     def weights(self, points: ArrayLike, outside: str = "refuse") -> list[Floats]:
         """Per axis, ``(m, k + 1)``: the value at each point is the tensor product applied to the coefficients."""
-        unit = self.box.to_unit(points, outside)
+        unit = to_unit(self.box, points, outside)
         axes = [self.basis.axis_weights(self.box, axis, unit[:, axis], d) for axis, d in enumerate(self.derivatives)]
         axes[0] = axes[0] * self._unit_scale
         return axes

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.bases.expansion import SubBox, column_axis, sub_box
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import MassLattice, contract
+from sfumato.bases.unit import from_unit, to_unit
 from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import ParameterError
 
@@ -88,7 +89,7 @@ class Mixture:
 
     def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """Evaluate at ``(m, l)`` points in user units (``(m,)`` when there is one column)."""
-        unit = self.box.to_unit(points, outside)
+        unit = to_unit(self.box, points, outside)
         block = max(1, _BLOCK // self.measure.size)
         parts = [self._evaluate(unit[start : start + block]) for start in range(0, len(unit), block)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -114,7 +115,7 @@ class Mixture:
             ]
             return contract(tables, self.measure)
         grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
-        return self(self.box.from_unit(grid)).reshape(tuple(map(len, axes)))
+        return self(from_unit(self.box, grid)).reshape(tuple(map(len, axes)))
 
     def axis_tables(self, unit: Floats) -> list[Floats]:
         """Per axis, ``(m, nodes)``: the factors of a product kernel."""
@@ -144,7 +145,7 @@ class Mixture:
         nodes, weights = np.polynomial.legendre.leggauss(_QUADRATURE[self.box.dimension])
         axes = [first[i] + (last[i] - first[i]) * (nodes + 1) / 2 for i in range(self.box.dimension)]
         grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
-        values = self(self.box.from_unit(grid)).reshape((len(nodes),) * self.box.dimension)
+        values = self(from_unit(self.box, grid)).reshape((len(nodes),) * self.box.dimension)
         for _ in axes:
             values = weights @ values
         return float(values) * float(np.prod((stop - start) / 2))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
+from sfumato.bases.unit import from_unit
 from sfumato.plotting.words import number
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -36,7 +37,7 @@ def _values(alone: DensityRelease) -> list[float]:
     import numpy as np
 
     unit = (np.arange(_WIDTH) + 0.5) / _WIDTH
-    points = alone.box.from_unit(unit[:, None])
+    points = from_unit(alone.box, unit[:, None])
     return [max(0.0, float(value)) for value in alone(points)]
 
 

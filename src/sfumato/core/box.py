@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.checks import finite_number, positive_number
-from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
+from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
@@ -178,39 +178,6 @@ class Box:
                 norms = largest * np.sqrt(np.sum((cleaned / largest) ** 2, axis=1, keepdims=True))
                 cleaned = np.where(norms > radius, cleaned * (radius / norms), cleaned)
         return cleaned
-
-    def to_unit(self, points: ArrayLike, outside: str = "refuse") -> Floats:
-        """Map public points in user units to the unit cube, refusing (or clipping) what lies outside."""
-        try:
-            if self.named and hasattr(points, "columns"):  # a table: by name, whatever the order
-                points = np.stack([np.asarray(points[name]) for name in self.names], axis=1)  # type: ignore[index]
-            array = np.asarray(points, dtype=np.float64)
-        except KeyError as error:
-            raise ParameterError(f"the points have no column {error}") from None
-        except (TypeError, ValueError):
-            raise ParameterTypeError(f"points must be numbers, got {type(points).__name__}") from None
-        if self.dimension == 1 and array.ndim <= 1:
-            array = array.reshape(-1, 1)
-        if array.ndim != 2 or array.shape[1] != self.dimension:
-            raise ParameterError(f"points must have shape (m, {self.dimension}), got shape {array.shape}")
-        low, high = self.low, self.high
-        if np.isnan(array).any():
-            raise OutsideBoxError("points must be numbers, got NaN")
-        if outside == "clip":
-            array = np.clip(array, low, high)
-        elif outside != "refuse":
-            raise ParameterError(f"outside must be 'refuse' or 'clip', got outside={outside!r}")
-        bad = np.flatnonzero(((array < low) | (array > high)).any(axis=1))
-        if bad.size:
-            raise OutsideBoxError(
-                f"{bad.size} of {len(array)} points lie outside the box {self!r}, the first is "
-                f"{array[bad[0]].tolist()}; pass outside='clip' to move them to its edge"
-            )
-        return (array - low) / (high - low)
-
-    def from_unit(self, unit: Floats) -> Floats:
-        """Map points of the unit cube to user units; 0 and 1 give the bounds exactly."""
-        return np.where(unit == 1.0, self.high, self.low + unit * (self.high - self.low))
 
     def __repr__(self) -> str:
         parts = [

@@ -43,6 +43,24 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(1.0, max(0.0, first - density * _mills(-b)) + slack * first + _SMALLEST)
 
 
+def chi_delta(ratio: float, epsilon: float, dimension: int) -> float:
+    """An upper bound on ``E[(1 - exp(epsilon - loss))_+]`` for ``loss = ratio^2 / 2 + ratio * chi_dimension``.
+
+    The dimension is even, so chi has a closed tail; its hazard rate increases, so beyond the point where the loss
+    reaches epsilon the tail falls at least exponentially (docs/proofs/objective.md).
+    """
+    start = epsilon / ratio - ratio / 2
+    if start <= 0:
+        return 1.0
+    half, terms = start * start / 2, [1.0]
+    for j in range(1, dimension // 2):
+        terms.append(terms[-1] * half / j)
+    hazard = start * terms[-1] / sum(terms)
+    tail = math.exp(math.log(sum(terms)) - half) if half < 700 else 0.0
+    slack = _SLACK + 4 * _ROUNDOFF * (1 + half)
+    return min(1.0, tail * ratio / (ratio + hazard) * (1 + slack) + _SMALLEST)
+
+
 def zcdp_delta(rho: float, epsilon: float) -> float:
     """An upper bound on the delta at ``epsilon`` of any ``rho``-zCDP mechanism (Canonne, Kamath, Steinke 2020)."""
 

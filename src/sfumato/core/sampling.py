@@ -195,44 +195,75 @@ def l2_knorm(size: int, scale: Fraction) -> Integers:
     ``y = radius * z / ||z||`` with a Gamma(size) radius and Gaussian z (Box and Muller), computed in decimals
     with a rigorous error bound; bits are appended to the same uniforms until every rounding is certain.
     """
+    return _rounded(size, size, lambda uniforms, bits: _l2_vector(uniforms, bits, size, scale))
+
+
+def rounded_gaussian(size: int, deviation: Fraction) -> Integers:
+    """The nearest integers to a real vector of independent Gaussians, in the same way."""
+    return _rounded(size, 0, lambda uniforms, bits: _gaussian_vector(uniforms, bits, size, deviation))
+
+
+_Vector = tuple[list[Decimal], Decimal]  # values, and a bound on the Euclidean error of them all
+
+
+def _rounded(size: int, more: int, vector: Callable[[list[int], int], _Vector | None]) -> Integers:
+    """The nearest integers to a vector computed from uniforms: two for each pair of normals, and ``more``."""
     bits = 128
-    uniforms = [_bits(bits) for _ in range(size + 2 * ((size + 1) // 2))]
+    uniforms = [_bits(bits) for _ in range(more + 2 * ((size + 1) // 2))]
     while True:
         with localcontext(_context(bits // 3 + 25)):  # rounding errors are then far below 2**-bits
-            rounded = _round_l2(uniforms, bits, size, scale) if min(uniforms) > 0 else None
-        if rounded is not None:
-            return np.array(rounded, dtype=np.int64)
+            found = vector(uniforms, bits) if min(uniforms) > 0 else None
+            if found is not None:
+                nearest = [int(v.to_integral_value()) for v in found[0]]
+                if all(abs(v - n) + found[1] < Decimal("0.5") for v, n in zip(found[0], nearest, strict=True)):
+                    return np.array(nearest, dtype=np.int64)
         uniforms = [u << 64 | _bits(64) for u in uniforms]
         bits += 64
 
 
-def _round_l2(uniforms: list[int], bits: int, size: int, scale: Fraction) -> list[int] | None:
-    """Round the vector that these ``bits``-bit uniforms describe, or None where they do not determine it."""
-    unit = Decimal(2) ** -bits
-    # U lies within half a unit of (k + 1/2) * unit, so -ln U is known to within 1/k.
-    exponentials = [-((k + Decimal("0.5")) * unit).ln() for k in uniforms]
+def _log_uniforms(uniforms: list[int], bits: int) -> tuple[list[Decimal], list[Decimal]] | None:
+    """``-ln U`` for each, and how far off it can be: U lies within half a unit of ``(k + 1/2)`` units."""
+    exponentials = [-((k + Decimal("0.5")) * Decimal(2) ** -bits).ln() for k in uniforms]
     doubts = [Decimal(1) / k for k in uniforms]
-    pairs = (size + 1) // 2
-    lengths, turns = exponentials[size : size + pairs], uniforms[size + pairs :]
-    if any(e < 2 * d for e, d in zip(exponentials, doubts, strict=True)):
+    return None if any(e < 2 * d for e, d in zip(exponentials, doubts, strict=True)) else (exponentials, doubts)
+
+
+def _normals(uniforms: list[int], bits: int, size: int) -> _Vector | None:
+    """Independent standard normals by Box and Muller: half of the uniforms give lengths, half give turns."""
+    unit, pairs = Decimal(2) ** -bits, (size + 1) // 2
+    logs = _log_uniforms(uniforms[:pairs], bits)
+    if logs is None:
         return None
     normals: list[Decimal] = []
-    doubt = Decimal(0)  # bounds the Euclidean error of ``normals``
-    for e, d, k in zip(lengths, doubts[size:], turns, strict=False):
+    doubt = Decimal(0)
+    for e, d, k in zip(*logs, uniforms[pairs:], strict=True):
         length = (2 * e).sqrt()
         cosine, sine = _cos_sin((k + Decimal("0.5")) * unit)
         normals += [length * cosine, length * sine]
         doubt += 2 * (d / e.sqrt() + 4 * length * unit)
-    normals = normals[:size]
+    return normals[:size], doubt
+
+
+def _gaussian_vector(uniforms: list[int], bits: int, size: int, deviation: Fraction) -> _Vector | None:
+    found = _normals(uniforms, bits, size)
+    if found is None:
+        return None
+    factor = Decimal(deviation.numerator) / Decimal(deviation.denominator)
+    values = [factor * z for z in found[0]]
+    # The last term covers all decimal rounding.
+    return values, 2 * factor * found[1] + (1 + sum(map(abs, values))) * Decimal(2) ** -bits
+
+
+def _l2_vector(uniforms: list[int], bits: int, size: int, scale: Fraction) -> _Vector | None:
+    logs, found = _log_uniforms(uniforms[:size], bits), _normals(uniforms[size:], bits, size)
+    if logs is None or found is None:
+        return None
+    normals, doubt = found
     norm = sum((z * z for z in normals), Decimal(0)).sqrt()
     factor = Decimal(scale.numerator) / Decimal(scale.denominator)
-    radius = factor * sum(exponentials[:size])
-    error = factor * sum(doubts[:size]) + 2 * radius * doubt / norm
-    error = 2 * error + (1 + radius) * unit  # the last term covers all decimal rounding
-    values = [radius * z / norm for z in normals]
-    nearest = [int(v.to_integral_value()) for v in values]
-    certain = all(abs(v - n) + error < Decimal("0.5") for v, n in zip(values, nearest, strict=True))
-    return nearest if certain else None
+    radius = factor * sum(logs[0])
+    error = factor * sum(logs[1]) + 2 * radius * doubt / norm
+    return [radius * z / norm for z in normals], 2 * error + (1 + radius) * Decimal(2) ** -bits
 
 
 def _cos_sin(turn: Decimal) -> tuple[Decimal, Decimal]:

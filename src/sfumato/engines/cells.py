@@ -109,7 +109,7 @@ class Cells:
         """Each record's cell along one column, and which records have none, if any. Overwrites cleaned numbers."""
         kind, size = self.box.columns[axis], self.shape[axis]
         if not isinstance(kind, Interval):
-            place = _positions(values, kind)
+            place = positions(values, kind)
             return place, place < 0
         missing = np.isnan(values)
         some = missing.any()
@@ -167,7 +167,7 @@ def _as_doubles(name: str, values: Any) -> Floats:
     return array.astype(np.float64, copy=False)
 
 
-def _positions(values: Any, kind: Categorical) -> Positions:
+def positions(values: Any, kind: Categorical) -> Positions:
     """The position of each value among the categories; negative for anything else."""
     if not is_text(kind):
         categories = np.array(kind.categories, dtype=np.float64)

@@ -76,6 +76,24 @@ class Table:
         for start in range(0, len(matrix), rows):
             yield [_array_doubles(column) for column in matrix[start : start + rows].T]
 
+    def labelled(self, box: Box, response: str, kind: Column, rows: int) -> Iterator[tuple[Values, Any]]:
+        """``batches`` together with one more column: that of a table, or the y of an ``(X, y)`` pair."""
+        if isinstance(self._given, np.ndarray):
+            raise SchemaError(f"an array has no column {response!r}; pass an (X, y) pair, or a table with that column")
+        if not isinstance(self._given, tuple):
+            wide = Box({**dict(zip(box.names, box.columns, strict=True)), response: kind})
+            for *columns, values in self.batches(wide, rows):
+                yield columns, values
+            return
+        y = self._given[1].reshape(-1) if self._given[1].ndim == 2 else self._given[1]
+        if len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
+            wanted = "text" if is_text(kind) else "numbers"
+            raise SchemaError(f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {y.dtype}")
+        starts = range(0, self.rows, rows)
+        for start, columns in zip(starts, self.batches(box, rows), strict=True):
+            part = y[start : start + rows]
+            yield columns, part if is_text(kind) else _array_doubles(part)
+
 
 class ArrayTable(Table):
     """An array, or an ``(X, y)`` pair of arrays."""

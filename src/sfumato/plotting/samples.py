@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
+from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box, Interval
 from sfumato.errors import ParameterError
 from sfumato.plotting.words import Drawable, plain
@@ -90,7 +91,7 @@ def sample(release: FunctionRelease, confidence: float, label: str = "release") 
 def grid(box: Box, count: int) -> Floats:
     """``(count ** l, l)`` evenly spaced points of the box, last column fastest."""
     axes = np.meshgrid(*[np.linspace(0, 1, count)] * box.dimension, indexing="ij")
-    return box.from_unit(np.stack([axis.ravel() for axis in axes], axis=1))
+    return from_unit(box, np.stack([axis.ravel() for axis in axes], axis=1))
 
 
 def drawable(release: Drawable) -> bool:

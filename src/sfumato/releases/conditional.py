@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.expansion import SubBox, column_axis, sub_box
+from sfumato.bases.unit import from_unit, to_unit
 from sfumato.checks import finite_number
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
@@ -56,7 +57,7 @@ class Conditional(Distribution):
         return kept_box(self.joint.box, self._free)
 
     def _points(self, points: ArrayLike, outside: str) -> Floats:
-        free = self.box.from_unit(self.box.to_unit(points, outside))
+        free = from_unit(self.box, to_unit(self.box, points, outside))
         full = np.empty((len(free), self.joint.box.dimension))
         full[:, self._free] = free
         for axis, value in self.given:

@@ -15,6 +15,7 @@ from sfumato.bases.expansion import Expansion, SubBox, column_axis
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import MassLattice, lattice_from_json
 from sfumato.bases.mixture import Mixture, node_positions
+from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, positive_integer, probability
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
@@ -124,7 +125,7 @@ class DensityRelease(FunctionRelease, Distribution):
         """
         probability("confidence", confidence)
         one_of("include", include, INCLUDES)
-        unit = self.box.to_unit(points, outside)
+        unit = to_unit(self.box, points, outside)
         value = self(points, outside)
         orders = self.expansion.derivatives
         low, high = self.masses.limits(unit, orders, self.kept, confidence, include)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.expansion import SubBox, column_axis
+from sfumato.bases.unit import from_unit
 from sfumato.checks import finite_number, positive_integer
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
@@ -52,7 +53,7 @@ class Distribution(ABC):
     def _on_grid(self, axes: list[Floats]) -> Floats:
         """The density on a grid of positions in [0, 1] along each axis."""
         grid = np.meshgrid(*axes, indexing="ij")
-        points = self.box.from_unit(np.stack([g.ravel() for g in grid], axis=1))
+        points = from_unit(self.box, np.stack([g.ravel() for g in grid], axis=1))
         return self(points).reshape(tuple(map(len, axes)))
 
     def probability(self, over: SubBox | None = None) -> float:

@@ -33,10 +33,11 @@ from sfumato.releases.codec import (
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.machine import MachineRelease
 
 FORMAT_VERSION = 1
 _KINDS: dict[str, type[Release]] = {
-    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease)
+    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease, MachineRelease)
 }
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sfumato._version import __version__
 from sfumato.bases.bernstein import Step
 from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
+from sfumato.bases.unit import from_unit
 from sfumato.checks import probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
@@ -236,7 +237,7 @@ def _points(box: Box) -> Floats:
     primes = [p for p in range(2, 40 + 20 * box.dimension) if all(p % q for q in range(2, p))][: box.dimension]
     unit = np.outer(np.arange(1, _POINTS - 2), np.sqrt(primes)) % 1.0
     special = np.repeat([[0.0], [0.5], [1.0]], box.dimension, axis=1)
-    return box.from_unit(np.concatenate([special, unit]))
+    return from_unit(box, np.concatenate([special, unit]))
 
 
 # --- parameters -------------------------------------------------------------------------------------------------

@@ -52,9 +52,13 @@ class Target(ABC):
         """Refuse a box that this target cannot live on, before any data are read."""
         box.intervals()
 
-    def settled(self, box: Box, n: int | None, privacy: Privacy) -> Target:
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> Target:
         """The same target with every public parameter that was left open filled in by a public rule."""
         return self
+
+    def door(self, privacy: Privacy) -> Privacy:
+        """The part of the grant that the noise at the door may use; the rest pays for noise inside ``coefficients``."""
+        return privacy
 
     def gather(self, table: Table, box: Box, engine: Engine) -> Any:
         """What ``coefficients`` will need of the data, read in one pass, before a basis is chosen."""

@@ -129,7 +129,7 @@ class KDE(Target):
         """The kernel, once the bandwidth is a number."""
         return GaussianKernel.of(self.bandwidth, domain)
 
-    def settled(self, box: Box, n: int | None, privacy: Privacy) -> KDE:
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> KDE:
         """The same with a number for a bandwidth, by the public rule where none was given."""
         if isinstance(self.bandwidth, Tuned):
             raise ParameterError("a tuned bandwidth is only known once it is paid for: plan with a number instead")

@@ -8,6 +8,7 @@ from scipy.interpolate import BPoly
 
 from sfumato.bases.bernstein import Bernstein, Step
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError
 
@@ -56,7 +57,7 @@ def test_points_outside_are_refused_or_clipped():
 def test_weights_say_how_values_depend_on_coefficients(basis):
     coefficients = GENERATOR.normal(size=basis.size(PLANE))
     function = Expansion(basis, PLANE, coefficients)
-    points = PLANE.from_unit(GENERATOR.uniform(size=(9, 2)))
+    points = from_unit(PLANE, GENERATOR.uniform(size=(9, 2)))
     first, second = function.weights(points)
     tensor = coefficients.reshape(basis.shape(PLANE))
     assert np.einsum("mi,mj,ij->m", first, second, tensor) == pytest.approx(function(points), abs=1e-12)

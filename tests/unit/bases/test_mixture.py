@@ -8,6 +8,7 @@ import sfumato as sf
 from sfumato.bases import mixture
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.mixture import Mixture, node_positions
+from sfumato.bases.unit import from_unit
 from sfumato.errors import OutsideBoxError, ParameterError
 
 LINE = sf.Box({"t": (-2, 8)})
@@ -40,7 +41,7 @@ def test_values_on_a_circle_go_round():
 @pytest.mark.parametrize("bandwidth", [[1.0, 0.6], MATRIX])
 def test_values_of_two_columns(bandwidth):
     function = make(PLANE, bandwidth, (5, 4))
-    points = PLANE.from_unit(np.random.default_rng(2).uniform(size=(13, 2)))
+    points = from_unit(PLANE, np.random.default_rng(2).uniform(size=(13, 2)))
     nodes = np.stack(np.meshgrid(np.linspace(0, 10, 5), np.linspace(0, 5, 4), indexing="ij"), axis=-1).reshape(-1, 2)
     covariance = MATRIX if bandwidth is MATRIX else np.diag([1.0, 0.36])
     expected = [multivariate_normal.pdf(nodes - p, cov=covariance) @ function.measure.ravel() for p in points]
@@ -50,7 +51,7 @@ def test_values_of_two_columns(bandwidth):
 @pytest.mark.parametrize("bandwidth", [[1.0, 0.6], MATRIX])
 def test_blocks_change_nothing(bandwidth, monkeypatch):
     function = make(PLANE, bandwidth, (5, 4))
-    points = PLANE.from_unit(np.random.default_rng(2).uniform(size=(13, 2)))
+    points = from_unit(PLANE, np.random.default_rng(2).uniform(size=(13, 2)))
     whole = function(points)
     monkeypatch.setattr(mixture, "_BLOCK", 1)
     assert function(points) == pytest.approx(whole, rel=1e-13)
@@ -64,7 +65,7 @@ def test_three_columns_are_a_product_where_the_measure_is():
         Mixture(sf.Box([column]), GaussianKernel.of(b, sf.Box([column])), part)
         for column, b, part in zip(box.columns, (0.7, 0.9, 0.8), parts, strict=True)
     ]
-    points = box.from_unit(np.random.default_rng(7).uniform(size=(11, 3)))
+    points = from_unit(box, np.random.default_rng(7).uniform(size=(11, 3)))
     expected = np.prod([line(points[:, i]) for i, line in enumerate(lines)], axis=0)
     assert function(points) == pytest.approx(expected, rel=1e-11)
     assert function.integrate() == pytest.approx(np.prod([line.integrate() for line in lines]))
@@ -72,7 +73,7 @@ def test_three_columns_are_a_product_where_the_measure_is():
 
 def test_derivatives_are_finite_differences():
     function, step = make(PLANE, [1.0, 0.6], (5, 4)), 1e-5
-    points = PLANE.from_unit(np.random.default_rng(2).uniform(0.1, 0.9, size=(9, 2)))
+    points = from_unit(PLANE, np.random.default_rng(2).uniform(0.1, 0.9, size=(9, 2)))
     for axis, name in enumerate(PLANE.names):
         move = step * (np.arange(2) == axis)
         expected = (function(points + move) - function(points - move)) / (2 * step)

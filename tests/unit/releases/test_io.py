@@ -11,6 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
+from sfumato.bases.unit import from_unit
 from sfumato.errors import FileFormatError
 from sfumato.releases import io
 
@@ -49,7 +50,7 @@ def load_or_refuse(path):
     except FileFormatError:
         return None
     with np.errstate(all="ignore"):
-        low, high = release.band(release.box.from_unit(np.full((1, release.box.dimension), 0.5)))
+        low, high = release.band(from_unit(release.box, np.full((1, release.box.dimension), 0.5)))
     assert low.shape == high.shape == (1,)
     assert str(release.guarantee)
     assert repr(release)

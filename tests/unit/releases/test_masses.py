@@ -7,6 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.bases.kernel import GaussianKernel
+from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import ParameterError
@@ -81,7 +82,7 @@ def test_a_linear_surface_is_the_linear_reconstruction():
         masses = make(values, 500, True, lattice=sf.Binning((10, 8)), box=PLANE, bandwidth=bandwidth)
         unit = np.random.default_rng(2).uniform(size=(9, 2))
         tables = masses.reconstruction().weights(unit, (0, 0))
-        assert masses.surface("none")(PLANE.from_unit(unit)) == pytest.approx(masses._apply(tables) / 500, rel=1e-9)
+        assert masses.surface("none")(from_unit(PLANE, unit)) == pytest.approx(masses._apply(tables) / 500, rel=1e-9)
 
 
 @pytest.mark.parametrize("bandwidth", [[1.0, 0.7], [[1.0, 0.3], [0.3, 0.5]]])

@@ -1,0 +1,306 @@
+"""A published learner: it classifies or predicts for ever, and says where the noise could have changed its mind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, gammaincinv
+
+from sfumato.bases.bernstein import Bernstein, basis_from_json
+from sfumato.bases.expansion import Expansion
+from sfumato.bases.kernels import Kernel, LinearKernel, UserKernel, kernel_from_json
+from sfumato.bases.landmarks import FeatureMap, spread
+from sfumato.bases.unit import read_points, to_unit
+from sfumato.checks import positive_integer, positive_number, probability
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
+from sfumato.releases.base import Release
+from sfumato.releases.codec import exact_keys
+from sfumato.releases.response import Response, response_from_json
+from sfumato.releases.showing import Shown
+from sfumato.releases.uncertainty import half_width_of, mean_largest
+
+Floats = NDArray[np.float64]
+
+_AT_ONCE = 2**22  # kernel values held at once
+_SHARE_POINTS = {1: 400, 2: 900, 3: 1000}
+_SHARE_POINTS_MANY = 1000
+
+
+@dataclass(frozen=True)
+class ObjectiveNoise:
+    """The noise that was put into the objective: what it was calibrated for, its law, and the part that paid for it."""
+
+    objective: Objective
+    law: ObjectiveLaw
+    epsilon: float
+    delta: float
+
+    def radius(self, confidence: float) -> float:
+        """How far, at most, this noise moved the learners: ``||b|| / strength``, with this confidence."""
+        size = self.law.size
+        if self.law.kind == "l2":
+            longest = float(gammaincinv(size, confidence))
+        else:
+            longest = math.sqrt(2 * float(gammaincinv(size / 2, confidence)))
+        return (longest * self.law.deviation + self.law.rounding) / self.objective.strength
+
+    def to_json(self) -> dict[str, Any]:
+        law = {**vars(self.law), "scale": str(self.law.scale)}
+        return {"objective": dict(vars(self.objective)), "law": law, "epsilon": self.epsilon, "delta": self.delta}
+
+
+def _objective_noise_from_json(data: Any, neighbours: str) -> ObjectiveNoise:
+    exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
+    exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
+    objective = Objective(**data["objective"])
+    scale = str(data["law"]["scale"])
+    if len(scale) > 2000 or not all(c in "0123456789/" for c in scale):
+        raise ParameterError("the scale of the objective noise is not a fraction")
+    exponent = data["law"]["exponent"]
+    if type(exponent) is not int or abs(exponent) > 1000:
+        raise ParameterError("the grid of the objective noise must be a small whole number")
+    law = ObjectiveLaw(data["law"]["kind"], positive_integer("size", data["law"]["size"]), exponent, Fraction(scale))
+    needed = calibrate_objective(objective, Privacy(data["epsilon"], data["delta"], neighbours=neighbours))
+    if (law.kind, law.size) != (needed.kind, needed.size) or law.deviation < needed.deviation * (1 - 1e-9):
+        raise ParameterError("there is less noise in the objective than the guarantee needs")
+    return ObjectiveNoise(objective, law, data["epsilon"], data["delta"])
+
+
+@dataclass(frozen=True)
+class Handed:
+    """The public side of a learner: its features, its response, and how noise went in."""
+
+    features: FeatureMap
+    lattice: Bernstein | None
+    response: Response
+    loss: str
+    objective: ObjectiveNoise | None
+
+    def size(self) -> int:
+        """Coefficients of each function."""
+        return self.features.size if self.lattice is None else self.lattice.size(self.features.box)
+
+    def values(self, weights: Floats, points: Floats) -> Floats:
+        """``(m, outputs)``: the functions at cleaned points."""
+        box = self.features.box
+        if self.lattice is not None:
+            return np.stack([Expansion(self.lattice, box, w)(points) for w in weights], axis=1)
+        wide = self.features.size if self.features.nodes is None else self.features.nodes.shape[0]
+        block = max(1, _AT_ONCE // max(1, wide))
+        parts = [self.features(points[i : i + block]) @ weights.T for i in range(0, len(points), block)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(weights)))
+
+    def half_width(self, law: NoiseLaw, points: Floats, confidence: float) -> Floats:
+        """``(m,)``: how far noise can have moved each function, at all points at once with this confidence."""
+        outputs = self.response.outputs
+        if self.lattice is not None:
+            unit = to_unit(self.features.box, points)
+            axes = [
+                self.lattice.axis_weights(self.features.box, axis, unit[:, axis], 0)
+                for axis in range(self.features.box.dimension)
+            ]
+            return half_width_of(axes, replace(law, size=self.size()), 1 - (1 - confidence) / outputs)
+        seen = self.features(points)
+        share = 1 - (1 - confidence) / (outputs if self.objective is None else outputs + 1)
+        padded = np.pad(seen, ((0, 0), (0, law.size - seen.shape[1])))
+        width = half_width_of([padded], law, share)
+        if self.objective is None:
+            return width
+        return width + np.linalg.norm(seen, axis=1) * self.objective.radius(1 - (1 - confidence) / (outputs + 1))
+
+    def worst_width(self, law: NoiseLaw, confidence: float) -> float:
+        """The largest half-width on points spread over the box."""
+        return float(self.half_width(law, self.spread(), confidence).max())
+
+    def spread(self) -> Floats:
+        """Public points all over the box."""
+        box = self.features.box
+        return spread(box, _SHARE_POINTS.get(box.dimension, _SHARE_POINTS_MANY))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MachineRelease(Shown, Release):
+    """A learner that was trained on private data and can be handed out.
+
+    Call it at ``(m, d)`` points in user units: for two classes, the function whose sign is the label, positive for the
+    second; for more, one function each; for a range, the prediction.
+    """
+
+    kind: ClassVar[str] = "machine"
+
+    handed: Handed
+    weights: Floats
+
+    def __post_init__(self) -> None:
+        frozen = np.frombuffer(np.ascontiguousarray(self.weights, dtype=np.float64).tobytes())
+        object.__setattr__(self, "weights", frozen.reshape(self.handed.response.outputs, self.handed.size()))
+
+    @property
+    def box(self) -> Box:
+        return self.handed.features.box
+
+    @property
+    def response(self) -> Response:
+        """What is predicted."""
+        return self.handed.response
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The declared classes; None for a regression."""
+        return self.handed.response.classes
+
+    @property
+    def mechanism(self) -> str:
+        """Where the noise went: into the ``"output"`` or into the ``"objective"``."""
+        return "output" if self.handed.objective is None else "objective"
+
+    def _cleaned(self, points: ArrayLike, outside: str) -> Floats:
+        return self.box.clean(read_points(self.box, points, outside))
+
+    def decision(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+        """``(m,)``, or ``(m, classes)`` for more than two: the functions themselves."""
+        values = self.handed.values(self.weights, self._cleaned(points, outside))
+        return values[:, 0] if self.response.outputs == 1 else values
+
+    def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+        """The functions of a classifier, the prediction of a regression."""
+        values = self.decision(points, outside)
+        return values if self.classes is not None else self.response.to_range(np.clip(values, -1, 1))
+
+    def predict(self, points: ArrayLike, outside: str = "refuse") -> NDArray[Any]:
+        """``(m,)``: the class, or the number within the declared range."""
+        if self.classes is None:
+            return self(points, outside)
+        return self.response.labels(self.decision(points, outside).reshape(-1, self.response.outputs))
+
+    def probability(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+        """``(m, classes)``: the chances of each class, for the logistic loss.
+
+        With more than two classes, the one-against-the-rest chances are brought to sum 1.
+        """
+        if self.classes is None or self.handed.loss != "logistic":
+            raise ParameterError(f"probabilities need loss='logistic' and classes, this has loss={self.handed.loss!r}")
+        values = self.decision(points, outside)
+        if values.ndim == 1:
+            return np.stack([expit(-values), expit(values)], axis=1)
+        chances = expit(values)
+        return np.asarray(chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300))
+
+    def band(self, points: ArrayLike, confidence: float = 0.95, outside: str = "refuse") -> tuple[Floats, Floats]:
+        """Lower and upper limits of what ``release(points)`` would be without noise, at all the points at once.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, all limits hold.
+        Output noise has a public law. Objective noise b moves the learner by at most ``||b|| / strength``, which is
+        all that can be said without looking at the data again: these limits are wide.
+        """
+        points = self._cleaned(points, outside)
+        width = self.handed.half_width(self.law, points, probability("confidence", confidence))
+        values = self.handed.values(self.weights, points)
+        low, high = values - width[:, None], values + width[:, None]
+        if self.classes is None:
+            low, high = (self.response.to_range(np.clip(v, -1, 1)) for v in (low, high))
+        return (low[:, 0], high[:, 0]) if self.response.outputs == 1 else (low, high)
+
+    def certain(self, points: ArrayLike, confidence: float = 0.95, outside: str = "refuse") -> NDArray[np.bool_]:
+        """``(m,)``: whether the label is surely the one that no noise would have given.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise, it is so at every point that is said
+        to be certain.
+        """
+        if self.classes is None:
+            raise ParameterError("certainty is about labels; for a regression use band()")
+        low, high = self.band(points, confidence, outside)
+        if low.ndim == 1:
+            return np.asarray((low > 0) | (high <= 0))
+        best = self.decision(points, outside).argmax(axis=1)
+        rows = np.arange(len(best))
+        others = high.copy()
+        others[rows, best] = -np.inf
+        return np.asarray(low[rows, best] > others.max(axis=1))
+
+    def certain_share(self, confidence: float = 0.95) -> float:
+        """The share of the box, on points spread evenly over it, where the label is certain."""
+        return float(self.certain(self.handed.spread(), confidence).mean())
+
+    def linear(self) -> tuple[Floats, Floats]:
+        """``(outputs, d)`` slopes and ``(outputs,)`` intercepts in user units, of a linear kernel's decision."""
+        kernel, box = self.handed.features.kernel, self.box
+        if not isinstance(kernel, LinearKernel) or self.handed.lattice is not None:
+            raise ParameterError("slopes are for a linear kernel in its own coordinates")
+        slopes, constant = self.weights[:, : box.dimension], self.weights[:, box.dimension :].sum(axis=1)
+        intercept = constant * kernel.constant
+        if box.max_norm is not None:
+            return slopes / box.max_norm, intercept
+        wide = box.high - box.low
+        return slopes / wide, intercept - (slopes / wide) @ (box.low / 2 + box.high / 2)
+
+    def with_kernel(self, kernel: UserKernel | Kernel | Callable[..., Any]) -> MachineRelease:
+        """The same release with its user's kernel, which no file holds."""
+        if not isinstance(kernel, Kernel):
+            kernel = UserKernel(kernel, self.handed.features.norm**2)
+        features = replace(self.handed.features, kernel=kernel)
+        return replace(self, handed=replace(self.handed, features=features))
+
+    def mean_noise(self) -> float:
+        """The mean of the largest error that output noise makes on points spread over the box."""
+        seen = self.handed.features(self.handed.spread())
+        return mean_largest([np.pad(seen, ((0, 0), (0, self.law.size - seen.shape[1])))], self.law)
+
+    def __repr__(self) -> str:
+        what = "classifier" if self.classes is not None else "regression"
+        return f"<MachineRelease: {what} of {self.response.name!r} on {self.box!r}: {self.guarantee}>"
+
+    def arrays(self) -> dict[str, Floats]:
+        features = self.handed.features
+        found = {"coefficients": self.weights}
+        if features.nodes is not None and features.whitening is not None:
+            found |= {"landmarks": features.nodes, "whitening": features.whitening}
+        return found
+
+    def fields(self) -> dict[str, Any]:
+        handed = self.handed
+        kernel = handed.features.kernel
+        if kernel is None:
+            raise ParameterError("attach the kernel with release.with_kernel(function) before saving again")
+        return {
+            "kernel": kernel.to_json(),
+            "norm": handed.features.norm,
+            "basis": None if handed.lattice is None else handed.lattice.to_json(),
+            "response": handed.response.to_json(),
+            "loss": handed.loss,
+            "objective": None if handed.objective is None else handed.objective.to_json(),
+        }
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective"}, "the content")
+        kernel = kernel_from_json(fields["kernel"], arrays.get("landmarks"))
+        linear = isinstance(kernel, LinearKernel)
+        exact_keys(arrays, {"coefficients"} if linear else {"coefficients", "landmarks", "whitening"}, "the file")
+        nodes, whitening = arrays.get("landmarks"), arrays.get("whitening")
+        if nodes is not None and whitening is not None:
+            fits = nodes.ndim == whitening.ndim == 2 and nodes.shape[1] == box.dimension
+            if not fits or len(whitening) != len(nodes):
+                raise ParameterError("the landmarks and their whitening do not fit the box")
+        features = FeatureMap(box, kernel, nodes, whitening, positive_number("norm", fields["norm"]))
+        lattice = None if fields["basis"] is None else basis_from_json(fields["basis"])
+        if lattice is not None and not isinstance(lattice, Bernstein):
+            raise ParameterError("a learner's lattice must be sf.Bernstein")
+        noise = fields["objective"]
+        objective = None if noise is None else _objective_noise_from_json(noise, common["guarantee"].neighbours)
+        response = response_from_json(fields["response"])
+        handed = Handed(features, lattice, response, str(fields["loss"]), objective)
+        weights = arrays["coefficients"]
+        if weights.shape != (response.outputs, handed.size()) or common["law"].size != weights.size:
+            raise ParameterError("the noise law, the features and the coefficients differ in size")
+        return cls(**common, handed=handed, weights=weights)

@@ -1,0 +1,164 @@
+"""What is chosen for a learner from public quantities: its features, how strongly it is regularised, its rank.
+
+Predictions rest on a public reference: records spread evenly over the box, labelled by which side of its middle they
+lie on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.base import Basis
+from sfumato.bases.bernstein import Bernstein
+from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed
+from sfumato.bases.landmarks import Coordinates, FeatureMap, Landmarks, feature_map, spread
+from sfumato.core.box import Box
+from sfumato.core.calibration import calibrate
+from sfumato.core.certificate import Certificate
+from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.objective import ObjectiveLaw
+from sfumato.core.privacy import Privacy
+from sfumato.releases.uncertainty import mean_largest
+from sfumato.targets.losses import Loss
+
+Floats = NDArray[np.float64]
+
+_REFERENCE = {1: 101, 2: 441, 3: 1000}  # points of the reference, by the box's dimension
+_REFERENCE_MANY = 1024
+_CURVATURE_SHARE = 20  # the curvature may cost one part in so many of epsilon ...
+_CURVATURE_SHARE_PURE = 60  # ... and less where the noise is larger
+_NOISE = 0.25  # the deviation of output noise that C="auto" aims at; margins are of the order of 1
+_LARGEST_C = 2.0**17
+_MOST_DIRECTIONS = 256
+_USUAL_RANK = 16
+
+
+@lru_cache(maxsize=32)
+def features_of(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
+    """The features of a kernel in a basis; a learner whose values on a lattice are published has the usual ones."""
+    if isinstance(basis, Bernstein):
+        basis.size(box)
+        basis = Coordinates() if isinstance(kernel, LinearKernel) else Landmarks()
+    return feature_map(kernel, basis, box)
+
+
+def public_strength(
+    loss: Loss, mechanism: str, kappa: float, rows: int, outputs: int, privacy: Privacy, size: int | None
+) -> float:
+    """``C="auto"``: as little regularisation as the privacy allows.
+
+    Under objective noise the curvature costs ``curvature C kappa^2 / n`` of epsilon: one part in 20 (pure: in 60).
+    Under output noise C is what gives noise of a fixed, tolerable size.
+    """
+    most = _LARGEST_C / kappa**2
+    pure = privacy.rho is None and privacy.delta == 0
+    if mechanism == "objective":
+        assert privacy.epsilon is not None and loss.curvature is not None
+        share = _CURVATURE_SHARE_PURE if pure else _CURVATURE_SHARE
+        return _rounded(min(most, rows * privacy.epsilon / (share * loss.curvature * kappa**2 * outputs)))
+    strength = privacy.epsilon if privacy.epsilon is not None else math.sqrt(2 * (privacy.rho or 0.0))
+    if pure:
+        factor = math.sqrt(outputs * (size or _USUAL_RANK) + 1) / strength
+    else:
+        factor = 1 / strength if privacy.rho is not None else noise_multiplier(strength, privacy.delta)
+    apart = 2 * math.sqrt(outputs) * kappa**2 / rows * factor  # the noise at C = 1, for slopes of at most 1
+    low, high = 2.0**-20, most  # the squared loss's slopes grow with C, so C is searched for
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if apart * middle * loss.steepest(middle, kappa) < _NOISE else (low, middle)
+    return _rounded(low)
+
+
+def _rounded(value: float) -> float:
+    """A number that a person can read, next to this one."""
+    return float(f"{value:.4g}")
+
+
+@lru_cache(maxsize=32)
+def reference(features: FeatureMap) -> Floats:
+    """``(N, r)``: the features of records spread evenly over the box."""
+    if isinstance(features.kernel, Precomputed):
+        return features(np.asarray(features.kernel.gram))
+    return features(spread(features.box, _REFERENCE.get(features.box.dimension, _REFERENCE_MANY)))
+
+
+def restricted(features: FeatureMap, rank: int) -> FeatureMap:
+    """The same map with its first directions only."""
+    assert features.whitening is not None
+    return replace(features, whitening=features.whitening[:, :rank])
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The mean of the largest error that noise makes anywhere on the reference, for one of the learners."""
+
+    noise: float
+
+    @classmethod
+    def of_output(cls, features: FeatureMap, apart: float, size: int, privacy: Privacy) -> Forecast:
+        """Noise on the coefficients themselves."""
+        row = Certificate("l2", apart, privacy.neighbours, "proved", "regularised-erm").for_unit(privacy)
+        law, _ = calibrate(row, size, privacy)
+        return cls(mean_largest([_padded(reference(features), size)], law))
+
+    @classmethod
+    def of_objective(
+        cls,
+        features: FeatureMap,
+        law: ObjectiveLaw,
+        C: float,  # noqa: N803
+        rows: int,
+        curvature: float,
+    ) -> Forecast:
+        """Noise in the objective, dampened by the curvature that the reference would have (half the largest)."""
+        seen = reference(features)
+        bent = np.eye(features.size) + (C * curvature / 2 / len(seen)) * (seen.T @ seen)
+        return cls(mean_largest([_padded(np.linalg.solve(bent, seen.T).T * (C / rows), law.size)], law))
+
+
+def _padded(weights: Floats, size: int) -> Floats:
+    """One of several learners that share a noise vector."""
+    return np.pad(weights, ((0, 0), (0, size - weights.shape[1])))
+
+
+def best_rank(features: FeatureMap, forecast: Callable[[FeatureMap], Forecast], C: float) -> int:  # noqa: N803
+    """How many directions to keep: more of them miss less of the learner and add more noise."""
+    seen = reference(features)
+    sides = _sides(features)
+    whole = _reference_fit(seen, sides, C)
+    best, least = 1, math.inf
+    for rank in _candidates(features):
+        missed = np.abs(whole - _reference_fit(seen[:, :rank], sides, C)).max(axis=0)
+        error = math.hypot(forecast(restricted(features, rank)).noise, float(np.sqrt(np.mean(missed**2))))
+        if error < least:
+            best, least = rank, error
+    return best
+
+
+def _candidates(features: FeatureMap) -> list[int]:
+    """Ranks worth trying: all of the first few, then a few per doubling."""
+    most = min(features.size, _MOST_DIRECTIONS)
+    grown = {round(16 * 2 ** (i / 4)) for i in range(1, 20)}
+    return sorted({r for r in {*range(1, 17), *grown, most} if r <= most})
+
+
+def _sides(features: FeatureMap) -> Floats:
+    """``(N, j)``: labels by the side of the box's middle, along each of the first columns and their sum."""
+    if isinstance(features.kernel, Precomputed):
+        points = np.asarray(features.kernel.gram)
+    else:
+        points = spread(features.box, _REFERENCE.get(features.box.dimension, _REFERENCE_MANY))
+    centred = (points - points.mean(axis=0))[:, :8] / (np.ptp(points, axis=0)[:8] + 1e-300)
+    return np.sign(np.column_stack([centred, centred.sum(axis=1)]) + 1e-12)
+
+
+def _reference_fit(seen: Floats, sides: Floats, C: float) -> Floats:  # noqa: N803
+    """``(N, j)``: the values, on the reference, of a least-squares learner with this C."""
+    gram = seen.T @ seen / len(seen) + np.eye(seen.shape[1]) / C
+    return np.asarray(seen @ np.linalg.solve(gram, seen.T @ sides / len(seen)))

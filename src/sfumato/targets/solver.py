@@ -1,0 +1,218 @@
+"""Minimising ``scale * sum_i loss_i(w) + 1/2 ||w||^2 + <offset, w>`` until a public tolerance is met, in few passes.
+
+Newton's method. Its steps need not be exact, but what decides when to stop is: features are fixed-point integers, w is
+cut into slices of a few bits, and then every matrix product is a sum of integers below 2**53, the same in any order on
+any machine. The gradient norm bounds the distance to the minimiser because the objective is 1-strongly convex; for
+the hinge a duality gap does. The loop ends when the bound is met, never before: how many passes that takes is the only
+thing that depends on the data (docs/proofs/solver.md, docs/sharp-edges.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
+
+Floats = NDArray[np.float64]
+
+BLOCK = 4096  # rows at a time, always: a record's features must not depend on how many others there are
+_SLICE = 2.0**27  # slices of w
+_SLOPE = 2.0**20  # slices of the loss's slopes; BLOCK rows of them times 20-bit features stay below 2**53
+_SLOPE_SLICES = 3
+
+
+class Examples(Protocol):
+    """Fixed-point features and targets, block by block; every pass sees the same."""
+
+    size: int
+    outputs: int
+    exponent: int
+
+    def blocks(self) -> Iterator[tuple[Floats, Floats]]:
+        """``(BLOCK, size)`` integers as doubles, and ``(BLOCK, outputs)`` targets, NaN in rows that say nothing."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One regularised learner for each output; ``slope_bound`` bounds the slopes that can occur."""
+
+    examples: Examples
+    loss: Loss
+    scale: float
+    slope_bound: float
+    offset: Floats
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one pass finds at w: gradients, Hessians if asked for, and for a hinge how much the dual still lacks."""
+
+    gradient: Floats
+    hessian: Floats | None
+    slack: Floats
+
+    @property
+    def norms(self) -> Floats:
+        return np.linalg.norm(self.gradient, axis=1)
+
+
+class Weights:
+    """``(outputs, size)`` numbers of twice the usual precision: an unevaluated sum of two doubles."""
+
+    def __init__(self, high: Floats, low: Floats | None = None) -> None:
+        self.high, self.low = high, np.zeros_like(high) if low is None else low
+
+    def moved(self, step: Floats) -> Weights:
+        """The weights plus a step, renormalised (Knuth's two-sum)."""
+        step = step + self.low
+        high = self.high + step
+        part = high - self.high
+        return Weights(high, (self.high - (high - part)) + (step - part))
+
+    def slices(self) -> tuple[Floats, float]:
+        """``(size, 3 * outputs)`` whole numbers up to 2**27, and the power of two that the first of them count."""
+        exponent = math.frexp(max(float(np.abs(self.high).max()), 2.0**-900))[1]
+        first = self.high * (_SLICE * 2.0**-exponent)
+        parts = [np.rint(first)]
+        rest = (first - parts[0]) * _SLICE
+        parts.append(np.rint(rest))
+        parts.append(np.rint((rest - parts[1] + self.low * (_SLICE**2 * 2.0**-exponent)) * _SLICE))
+        return np.concatenate(parts).T.copy(), 2.0**exponent / _SLICE
+
+
+def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
+    """One pass over the examples."""
+    examples, loss = problem.examples, problem.loss
+    outputs, size = examples.outputs, examples.size
+    step = 2.0**examples.exponent
+    slices, unit = weights.slices()
+    top = 2.0 ** math.frexp(problem.slope_bound)[1]
+    total = np.zeros((size, _SLOPE_SLICES * outputs), dtype=object)  # Python's integers do not overflow
+    hessian = np.zeros((outputs, size, size)) if curved else None
+    slack = np.zeros(outputs)
+    for features, targets in examples.blocks():
+        product = features @ slices  # exact
+        high = product[:, :outputs] * (unit * step)
+        low = (product[:, outputs : 2 * outputs] + product[:, 2 * outputs :] / _SLICE) * (unit * step / _SLICE)
+        at, sign = _arguments(loss, targets, high, low)
+        slope = np.clip(loss.slope(at), -top, top)
+        total += (features.T @ _slope_slices(slope * sign, top)).astype(np.int64)
+        if isinstance(loss, SmoothedHinge):
+            slack += _dual_slack(at, slope, sign)
+        if hessian is not None:
+            _add_curvature(hessian, features, loss.bend(at) * sign * sign)
+    sums = sum(
+        total[:, i * outputs : (i + 1) * outputs].astype(np.float64) * (top / _SLOPE ** (i + 1))
+        for i in range(_SLOPE_SLICES)
+    )
+    gradient = (problem.scale * step) * sums.T + weights.high + problem.offset
+    gradient += weights.low
+    if hessian is not None:
+        hessian *= problem.scale * step * step
+    return Point(gradient, hessian, problem.scale * slack)
+
+
+def _arguments(loss: Loss, targets: Floats, high: Floats, low: Floats) -> tuple[Floats, Floats]:
+    """Where the loss is evaluated, and the sign (0: the row says nothing) with which its slope enters."""
+    known = ~np.isnan(targets)
+    sure = np.where(known, targets, 0.0)
+    if loss.on == "margin":
+        return (sure * high - loss.centre) + sure * low, sure
+    return (high - sure) + low, known.astype(np.float64)
+
+
+def _slope_slices(slope: Floats, top: float) -> Floats:
+    """Slopes as whole numbers of 20 bits each, most significant first."""
+    rest, parts = slope / top, []
+    for _ in range(_SLOPE_SLICES):
+        rest = rest * _SLOPE
+        parts.append(np.rint(rest))
+        rest = rest - parts[-1]
+    return np.concatenate(parts, axis=1)
+
+
+def _dual_slack(at: Floats, slope: Floats, sign: Floats) -> Floats:
+    """``sum max(0, 1 - m) - alpha (1 - m)`` with dual variables ``alpha = -slope``: each term is at least 0."""
+    alpha = -slope
+    return np.asarray(np.where(sign == 0, 0.0, np.abs(at) * np.where(at < 0, 1 - alpha, alpha)).sum(axis=0))
+
+
+def _add_curvature(hessian: Floats, features: Floats, bend: Floats) -> None:
+    for k, weight in enumerate(bend.T):
+        rows = weight > 1e-12 * weight.max(initial=0.0)
+        if np.count_nonzero(rows) < len(rows) // 2:  # a sharp hinge bends at few records
+            part = features[rows] * np.sqrt(weight[rows])[:, None]
+        else:
+            part = features * np.sqrt(weight)[:, None]
+        hessian[k] += part.T @ part
+
+
+def minimise(problem: Problem, tolerance: float, start: Floats | None = None) -> Floats:
+    """``(outputs, size)``: within ``tolerance`` of each exact minimiser, in Euclidean distance."""
+    shape = (problem.examples.outputs, problem.examples.size)
+    weights = Weights(np.zeros(shape) if start is None else start.copy())
+    if isinstance(problem.loss, Hinge):
+        weights = _along_the_path(problem, weights, tolerance)
+    else:
+        weights = _newton(problem, weights, tolerance)[0]
+    return weights.high + weights.low
+
+
+def _newton(problem: Problem, weights: Weights, tolerance: float) -> tuple[Weights, Point]:
+    """Newton's method on the gradient: each step is halved until the norm falls, so it ends wherever it starts."""
+    point = evaluate(problem, weights, curved=True)
+    factors = _factors(point)
+    length = np.ones(len(point.norms))
+    ratio = np.ones(len(point.norms))
+    while (point.norms > tolerance).any():
+        going = point.norms > tolerance
+        step = np.stack([cho_solve(f, g) for f, g in zip(factors, point.gradient, strict=True)])
+        # Convergence is quadratic: when this step should be the last, its Hessian would not be used.
+        last = (point.norms * ratio**2 <= tolerance / 4).all()
+        trial = weights.moved(-(going * length)[:, None] * step)
+        found = evaluate(problem, trial, curved=not last)
+        better = ~going | (found.norms <= (1 - length / 4) * point.norms)
+        ratio = np.where(better & (length == 1), found.norms / np.maximum(point.norms, 1e-300), 1.0)
+        weights = Weights(_chosen(better, trial.high, weights.high), _chosen(better, trial.low, weights.low))
+        point = Point(
+            _chosen(better, found.gradient, point.gradient), found.hessian, np.where(better, found.slack, point.slack)
+        )
+        if found.hessian is not None:
+            factors = [new if ok else old for new, ok, old in zip(_factors(found), better, factors, strict=True)]
+        length = np.where(better, np.minimum(1.0, 2 * length), length / 2)
+    return weights, point
+
+
+def _chosen(which: NDArray[np.bool_], yes: Floats, no: Floats) -> Floats:
+    return np.where(which[:, None], yes, no)
+
+
+def _factors(point: Point) -> list[tuple[Floats, bool]]:
+    assert point.hessian is not None
+    return [cho_factor(h + np.eye(len(h)), lower=True) for h in point.hessian]
+
+
+def _along_the_path(problem: Problem, weights: Weights, tolerance: float) -> Weights:
+    """The hinge: round its corner less and less, until the duality gap says that the minimiser is near enough.
+
+    The slopes of a rounded hinge are feasible dual variables, and then the gap is ``slack + 1/2 ||gradient||^2``, a
+    sum of terms that are not negative: no digits cancel. A gap G puts w within ``sqrt(2 G)``.
+    """
+    goal = tolerance**2 / 2 * (1 - 2.0**-20)
+    width = 1.0
+    while True:
+        rounded = Problem(problem.examples, SmoothedHinge(width), problem.scale, problem.slope_bound, problem.offset)
+        # On the path the slack is of the order of the width; a gradient much smaller than it needs is wasted effort.
+        coarse = max(math.sqrt(goal), 0.1 * math.sqrt(width * problem.scale * problem.slope_bound))
+        weights, point = _newton(rounded, weights, min(coarse, 0.3))
+        if (point.slack + point.norms**2 / 2 <= goal).all():
+            return weights
+        width /= 8
