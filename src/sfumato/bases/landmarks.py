@@ -161,7 +161,7 @@ class FeatureMap:
     def size(self) -> int:
         """The number of features."""
         if self.whitening is not None:
-            return self.whitening.shape[1]
+            return int(self.whitening.shape[1])
         assert isinstance(self.kernel, LinearKernel)
         return self.box.dimension + (self.kernel.constant > 0)
 

@@ -90,6 +90,16 @@ class Handed:
         """Coefficients of each function."""
         return self.features.size if self.lattice is None else self.lattice.size(self.features.box)
 
+    def words(self) -> str:
+        """What the functions are written in."""
+        features = self.features
+        if self.lattice is not None:
+            return f"values on the lattice of {self.lattice!r}"
+        if features.nodes is None:
+            constant = " and a constant" if features.size > features.box.dimension else ""
+            return f"{features.box.dimension} coordinates{constant}"
+        return f"{features.size} whitened directions at {len(features.nodes)} public landmarks"
+
     def values(self, weights: Floats, points: Floats) -> Floats:
         """``(m, outputs)``: the functions at cleaned points."""
         box = self.features.box
@@ -116,7 +126,8 @@ class Handed:
         width = half_width_of([padded], law, share)
         if self.objective is None:
             return width
-        return width + np.linalg.norm(seen, axis=1) * self.objective.radius(1 - (1 - confidence) / (outputs + 1))
+        reach = np.linalg.norm(seen, axis=1) * self.objective.radius(share)
+        return np.asarray(width + reach)
 
     def worst_width(self, law: NoiseLaw, confidence: float) -> float:
         """The largest half-width on points spread over the box."""

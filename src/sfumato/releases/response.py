@@ -84,7 +84,7 @@ class Response:
         """``(m,)``: the class that the ``(m, outputs)`` functions speak for."""
         assert self.classes is not None
         best = (values[:, 0] > 0).astype(np.int64) if self.outputs == 1 else values.argmax(axis=1)
-        return np.array(self.classes)[best]
+        return np.asarray(np.array(self.classes)[best])
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -20,6 +20,7 @@ from sfumato.bases.base import LatticeBasis
 from sfumato.bases.expansion import Expansion
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
+from sfumato.core.objective import ObjectiveLaw
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +63,7 @@ def _norms(axes: list[Floats], order: int) -> Floats:
     return np.asarray(math.prod(np.linalg.norm(axis, ord=order, axis=1) for axis in axes))
 
 
-def simulate_noise(law: NoiseLaw, draws: int, generator: np.random.Generator) -> Floats:
+def simulate_noise(law: NoiseLaw | ObjectiveLaw, draws: int, generator: np.random.Generator) -> Floats:
     """``(draws, size)`` from the law's continuous limit, in the coefficients' own units."""
     shape, scale = (draws, law.size), law.deviation
     if law.kind == "laplace":
@@ -105,7 +106,7 @@ def noise_deviation(law: NoiseLaw) -> float:
     return law.deviation * math.sqrt((law.size + 1) * (law.size + 2) / 3)
 
 
-def mean_largest(axes: list[Floats], law: NoiseLaw) -> float:
+def mean_largest(axes: list[Floats], law: NoiseLaw | ObjectiveLaw) -> float:
     """The mean, over simulated noise, of the largest error at points with these weights."""
     generator = np.random.default_rng(_SEED)
     weights = reduce(_row_products, axes)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.landmarks import FeatureMap
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical
 from sfumato.core.mechanism import Sealed
 from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table
@@ -54,11 +54,11 @@ class Labelled(Sealed):
     def _targets(self, values: Any) -> Floats:
         """``(m, outputs)``: -1 or 1 for classes, [-1, 1] for numbers; NaN for what was not declared or is missing."""
         response, column = self._response, self._response.column
-        if response.classes is None:
+        if not isinstance(column, Categorical):
             return response.from_range(values)[:, None]
         place = positions(values, column)
         if response.outputs == 1:
-            targets = (2.0 * place - 1)[:, None]
+            targets = (2 * place - 1).astype(np.float64)[:, None]
         else:
             targets = np.where(place[:, None] == np.arange(response.outputs), 1.0, -1.0)
         targets[place < 0] = np.nan

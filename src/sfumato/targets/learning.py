@@ -7,8 +7,7 @@ lie on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,9 +21,9 @@ from sfumato.core.box import Box
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
-from sfumato.core.objective import ObjectiveLaw
 from sfumato.core.privacy import Privacy
 from sfumato.releases.uncertainty import mean_largest
+from sfumato.targets.learner import Learner
 from sfumato.targets.losses import Loss
 
 Floats = NDArray[np.float64]
@@ -88,54 +87,44 @@ def reference(features: FeatureMap) -> Floats:
     return features(spread(features.box, _REFERENCE.get(features.box.dimension, _REFERENCE_MANY)))
 
 
-def restricted(features: FeatureMap, rank: int) -> FeatureMap:
+def _restricted(features: FeatureMap, rank: int) -> FeatureMap:
     """The same map with its first directions only."""
     assert features.whitening is not None
     return replace(features, whitening=features.whitening[:, :rank])
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """The mean of the largest error that noise makes anywhere on the reference, for one of the learners."""
+def predicted_noise(features: FeatureMap, learner: Learner) -> float:
+    """The mean of the largest error that noise makes anywhere on the reference, in one of the learner's functions.
 
-    noise: float
-
-    @classmethod
-    def of_output(cls, features: FeatureMap, apart: float, size: int, privacy: Privacy) -> Forecast:
-        """Noise on the coefficients themselves."""
-        row = Certificate("l2", apart, privacy.neighbours, "proved", "regularised-erm").for_unit(privacy)
-        law, _ = calibrate(row, size, privacy)
-        return cls(mean_largest([_padded(reference(features), size)], law))
-
-    @classmethod
-    def of_objective(
-        cls,
-        features: FeatureMap,
-        law: ObjectiveLaw,
-        C: float,  # noqa: N803
-        rows: int,
-        curvature: float,
-    ) -> Forecast:
-        """Noise in the objective, dampened by the curvature that the reference would have (half the largest)."""
-        seen = reference(features)
-        bent = np.eye(features.size) + (C * curvature / 2 / len(seen)) * (seen.T @ seen)
-        return cls(mean_largest([_padded(np.linalg.solve(bent, seen.T).T * (C / rows), law.size)], law))
+    Objective noise is dampened by the curvature that the reference would have (half the largest).
+    """
+    seen, size = reference(features), features.size * learner.outputs
+    if learner.mechanism == "objective":
+        assert learner.loss.curvature is not None
+        bent = np.eye(features.size) + (learner.C * learner.loss.curvature / 2 / len(seen)) * (seen.T @ seen)
+        weights = np.asarray(np.linalg.solve(bent, seen.T).T, dtype=np.float64) * (learner.C / learner.rows)
+        return mean_largest([_padded(weights, size)], learner.noise(features.size).law)
+    joint = learner.distance * math.sqrt(learner.outputs)
+    row = Certificate("l2", joint, learner.privacy.neighbours, "proved", "regularised-erm")
+    law, _ = calibrate(row.for_unit(learner.privacy), size, learner.privacy)
+    return mean_largest([_padded(seen, size)], law)
 
 
 def _padded(weights: Floats, size: int) -> Floats:
-    """One of several learners that share a noise vector."""
+    """One of several functions that share a noise vector."""
     return np.pad(weights, ((0, 0), (0, size - weights.shape[1])))
 
 
-def best_rank(features: FeatureMap, forecast: Callable[[FeatureMap], Forecast], C: float) -> int:  # noqa: N803
+def best_rank(features: FeatureMap, learner: Learner) -> int:
     """How many directions to keep: more of them miss less of the learner and add more noise."""
     seen = reference(features)
     sides = _sides(features)
-    whole = _reference_fit(seen, sides, C)
+    whole = _reference_fit(seen, sides, learner.C)
     best, least = 1, math.inf
     for rank in _candidates(features):
-        missed = np.abs(whole - _reference_fit(seen[:, :rank], sides, C)).max(axis=0)
-        error = math.hypot(forecast(restricted(features, rank)).noise, float(np.sqrt(np.mean(missed**2))))
+        missed = np.abs(whole - _reference_fit(seen[:, :rank], sides, learner.C)).max(axis=0)
+        noise = predicted_noise(_restricted(features, rank), learner)
+        error = math.hypot(noise, float(np.sqrt(np.mean(missed**2))))
         if error < least:
             best, least = rank, error
     return best

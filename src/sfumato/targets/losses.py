@@ -72,7 +72,7 @@ class Logistic(Loss):
     name, curvature = "logistic", 0.25
 
     def slope(self, at: Floats) -> Floats:
-        return -expit(-at)
+        return np.asarray(-expit(-at))
 
     def bend(self, at: Floats) -> Floats:
         chance = expit(-at)
@@ -111,6 +111,9 @@ class SmoothedHuber(Loss):
         object.__setattr__(self, "threshold", positive_number("threshold", self.threshold))
         object.__setattr__(self, "lipschitz", self.threshold)
 
+    def __repr__(self) -> str:
+        return f"huber (threshold {self.threshold:g})"
+
     def slope(self, at: Floats) -> Floats:
         ratio = at / self.threshold
         return np.asarray(at / np.sqrt(1 + ratio * ratio))
@@ -131,8 +134,11 @@ class SmoothedHinge(Loss):
         object.__setattr__(self, "width", positive_number("width", self.width))
         object.__setattr__(self, "curvature", 0.25 / self.width)
 
+    def __repr__(self) -> str:
+        return f"smoothed-hinge (width {self.width:g})"
+
     def slope(self, at: Floats) -> Floats:
-        return -expit(-at / self.width)
+        return np.asarray(-expit(-at / self.width))
 
     def bend(self, at: Floats) -> Floats:
         chance = expit(-at / self.width)

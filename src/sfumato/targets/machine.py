@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,28 +16,27 @@ import numpy as np
 from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import LinearKernel, UserKernel, kernel_of
-from sfumato.bases.landmarks import Coordinates, FeatureMap, Landmarks, reach_of
-from sfumato.checks import one_of, positive_integer, positive_number, share_of
+from sfumato.bases.landmarks import Coordinates, Landmarks, reach_of
+from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
-from sfumato.core.objective import Objective, calibrate_objective, draw_objective
+from sfumato.core.objective import draw_objective
 from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError
-from sfumato.releases.machine import Handed, MachineRelease, ObjectiveNoise
+from sfumato.releases.machine import Handed, MachineRelease
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.learning import Forecast, best_rank, features_of, public_strength
-from sfumato.targets.losses import Hinge, Loss, SmoothedHuber, Squared, UserLoss, loss_of
+from sfumato.targets.learner import Learner
+from sfumato.targets.learning import best_rank, features_of, predicted_noise, public_strength
+from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.targets.solver import Problem, minimise
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
-_DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
-_FLOAT = 2.0**-45  # relative error of a gradient as the solver computes it, from above (docs/proofs/solver.md)
 _SAMPLE = 100  # a first guess is fitted to this many records for each feature
 
 
@@ -83,7 +81,7 @@ class KernelMachine(Target):
     range: tuple[float, float] | None = None
     mechanism: str = "auto"
     expected_rows: int | None = None
-    settled_for: tuple[int | None, Privacy] | None = None
+    learner: Learner | None = field(default=None, repr=False)  # by ``settled``, not by callers
 
     bases = (Landmarks, Coordinates, Bernstein)
 
@@ -122,36 +120,28 @@ class KernelMachine(Target):
                 "range are declared in the target"
             )
 
-    def kappa(self, box: Box) -> float:
-        """The largest norm of a record's features."""
-        return math.sqrt(self.kernel.largest(reach_of(box))) * (1 + 2.0**-50)
-
     # --- what is settled from public quantities ---------------------------------------------------------------
 
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> KernelMachine:
         """The same with a mechanism and a number for C; a squared loss under objective noise becomes a Huber loss."""
-        target = replace(self, settled_for=(n, privacy))
         options = [m for m in ("objective", "output") if self.mechanism in ("auto", m)]
-        refusals = {m: target._refusal(m, privacy, basis) for m in options}
+        refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
             raise ParameterError(str(refusals[options[0]]))
-        found = [target._with(m, box, n, privacy, basis) for m in possible]
-        found = [t for t in found if t._affordable(box, n, privacy)] or found[-1:]
+        found = [self._with(m, box, n, privacy, basis) for m in possible]
+        found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
         if len(found) == 1 or isinstance(self.C, str):
             return found[0]
-        return min(found, key=lambda t: t._forecast(t._given_or_chosen(basis, box, n, privacy), box).noise)
+        return min(found, key=lambda t: t._forecast(basis, box, n, privacy))
 
     def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
         """Why a mechanism cannot serve, if so."""
+        squared = isinstance(self.loss, Squared)
         if mechanism == "output":
             private = privacy.neighbours != "replace" or privacy.unit != "row"
-            return (
-                "loss='squared' needs a public number of rows; use loss='huber'"
-                if (private and isinstance(self.loss, Squared))
-                else None
-            )
-        if not self.loss.smooth and not isinstance(self.loss, Squared):
+            return "loss='squared' needs a public number of rows; use loss='huber'" if private and squared else None
+        if not self.loss.smooth and not squared:
             return f"mechanism='objective' needs a twice differentiable loss of bounded slope, got loss={self.loss!r}"
         if privacy.rho is not None or privacy.unit != "row":
             return "mechanism='objective' needs epsilon (not rho) and unit='row'; use mechanism='output'"
@@ -160,40 +150,28 @@ class KernelMachine(Target):
         return None
 
     def _with(self, mechanism: str, box: Box, n: int | None, privacy: Privacy, basis: Any) -> KernelMachine:
+        """The same, settled on a mechanism."""
         loss = SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
-        target = replace(self, mechanism=mechanism, loss=loss)
-        if isinstance(self.C, str):
-            size = self._features(basis, box).size if isinstance(basis, Basis) else None
-            rows, outputs = self._rows(n), self.told.outputs
-            target = replace(target, C=public_strength(loss, mechanism, self.kappa(box), rows, outputs, privacy, size))
-        return target
+        kappa, rows, outputs = self._kappa(box), max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
+        size = features_of(self.kernel, basis, box).size if isinstance(basis, Basis) else None
+        strength = self.C
+        if isinstance(strength, str):
+            strength = public_strength(loss, mechanism, kappa, rows, outputs, privacy, size)
+        learner = Learner(loss, strength, mechanism, kappa, rows, outputs, privacy)
+        return replace(self, loss=loss, C=strength, mechanism=mechanism, learner=learner)
 
-    def _affordable(self, box: Box, n: int | None, privacy: Privacy) -> bool:
-        if self.mechanism == "output":
-            return True
-        assert privacy.epsilon is not None
-        return self._objective(1, box, n).curvature_cost < 0.9 * share_of(privacy.epsilon, 1 - _DOOR)
+    def _kappa(self, box: Box) -> float:
+        """The largest norm of a record's features."""
+        return math.sqrt(self.kernel.largest(reach_of(box))) * (1 + 2.0**-50)
 
-    def _rows(self, n: int | None) -> int:
-        return max(1, n or self.expected_rows or _EXPECTED_ROWS)
-
-    def _objective(self, size: int, box: Box, n: int | None) -> Objective:
-        loss: Loss = self.loss
-        assert loss.lipschitz is not None and loss.curvature is not None and not isinstance(self.C, str)
-        strength = self._rows(n) / self.C
-        return Objective(size, self.told.outputs, loss.lipschitz, loss.curvature, self.kappa(box), strength)
-
-    def _objective_noise(self, features: FeatureMap) -> ObjectiveNoise:
-        """The noise in the objective, for what the door leaves of the grant."""
-        assert self.settled_for is not None
-        n, privacy = self.settled_for
-        part, objective = _part(privacy, 1 - _DOOR), self._objective(features.size, features.box, n)
-        assert part.epsilon is not None
-        return ObjectiveNoise(objective, calibrate_objective(objective, part), part.epsilon, part.delta)
+    @property
+    def settled_learner(self) -> Learner:
+        """The learner's public numbers; ``settled`` has found them."""
+        assert self.learner is not None
+        return self.learner
 
     def door(self, privacy: Privacy) -> Privacy:
-        """What of the grant is left for the noise that is added at the end."""
-        return _part(privacy, _DOOR) if self.mechanism == "objective" else privacy
+        return self.settled_learner.door(privacy)
 
     # --- the pipeline -------------------------------------------------------------------------------------------
 
@@ -208,68 +186,33 @@ class KernelMachine(Target):
         each = basis.size(box) if isinstance(basis, Bernstein) else features_of(self.kernel, basis, box).size
         return each * self.told.outputs
 
-    def _given_or_chosen(self, basis: Any, box: Box, n: int | None, privacy: Privacy) -> Basis:
-        return basis if isinstance(basis, Basis) else self.choose_basis(box, n, privacy)
-
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Basis:
         """The coordinates for a linear kernel; else as many whitened directions as lower the predicted error."""
         if isinstance(self.kernel, LinearKernel):
             return Coordinates()
-        whole = Landmarks()
-        features = features_of(self.kernel, whole, box)
-        rank = best_rank(features, lambda part: self._forecast_of(part, whole, box), self.C)
-        return Landmarks(rank=rank)
-
-    def _distance(self, box: Box, n: int | None, privacy: Privacy) -> float:
-        """How far, in Euclidean norm, neighbours can move each learner's exact minimiser under output noise."""
-        assert not isinstance(self.C, str)
-        records = 2 if privacy.neighbours == "replace" else 1
-        kappa = self.kappa(box)
-        return records * self.loss.steepest(self.C, kappa) * self.C * kappa / self._rows(n) * (1 + 2.0**-48)
-
-    def _tolerance(self, features: FeatureMap, n: int | None, privacy: Privacy) -> float:
-        """How near each learner's minimiser the solver comes: a public number, met whatever the data."""
-        assert not isinstance(self.C, str)
-        kappa = features.norm
-        floor = _FLOAT * self.C * self.loss.steepest(self.C, kappa) * kappa
-        if self.mechanism == "objective":
-            stiffest = 1 + self.C * self.loss.curvature * kappa**2
-            noise = self._objective_noise(features).law.deviation * self.C / self._rows(n)
-            return noise / stiffest / 2**16 + floor  # a small part of what the noise does where it does least
-        distance = self._distance(features.box, n, privacy)
-        if isinstance(self.loss, Hinge):
-            return distance / 2**9 + (self.C * kappa + math.sqrt(self.C)) / 2**22
-        return distance / 2**12 + floor
+        features = features_of(self.kernel, Landmarks(), box)
+        return Landmarks(rank=best_rank(features, self.settled_learner))
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """Neighbours' minimisers are at most ``2 M C kappa / n`` apart, the solver's at most twice its tolerance more.
+        """Neighbours' minimisers are ``2 M C kappa / n`` apart at most, the solver's twice what it leaves open more.
 
-        Under objective noise b, given the exact minimiser, only the solver's distance and the rounding of b are left
-        (docs/proofs/regularised-erm.md, solver.md, objective.md).
+        Under objective noise, given the exact minimiser, only what is left open can differ
+        (docs/proofs/regularised-erm.md, whitening.md, solver.md, objective.md).
         """
-        features = self._features(basis, box)
-        apart, page = 2 * (self._tolerance(features, n, privacy) + self._float_error(features)), "regularised-erm"
-        if self.mechanism == "output":
-            apart += self._distance(box, n, privacy)
-        else:
-            law, page = self._objective_noise(features).law, "objective"
-            apart += 2 * law.rounding * self.C / self._rows(n)
-        if isinstance(basis, Bernstein):  # at each point, each learner moves by at most kappa times its distance
-            most = (apart + 8 * self._float_error(features)) * features.norm
+        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
+        apart, page = 2 * learner.left_open(features.size), "objective"
+        if learner.mechanism == "output":
+            apart, page = apart + learner.distance, "regularised-erm"
+        if isinstance(basis, Bernstein):  # at each point, each function moves by at most kappa times its distance
+            most = (apart + 8 * learner.float_error) * learner.kappa * (1 + 2.0**-20)
             row = Certificate("linf", most, privacy.neighbours, "proved", page, None, self._notes())
         else:
-            joint = apart * math.sqrt(self.told.outputs) * (1 + 2.0**-48)
+            joint = apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
             row = Certificate("l2", joint, privacy.neighbours, "proved", page, None, self._notes())
         return row.for_unit(privacy)
 
-    def _features(self, basis: Basis, box: Box) -> FeatureMap:
-        return features_of(self.kernel, basis, box)
-
-    def _float_error(self, features: FeatureMap) -> float:
-        assert not isinstance(self.C, str)
-        return _FLOAT * self.C * self.loss.steepest(self.C, features.norm) * features.norm
-
     def _notes(self) -> tuple[str, ...]:
+        """What the code cannot check."""
         notes = []
         if isinstance(self.kernel, UserKernel):
             notes.append("the caller's kernel reads each record alone")
@@ -278,64 +221,48 @@ class KernelMachine(Target):
         return tuple(notes)
 
     def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
-        assert self.settled_for is not None and not isinstance(self.C, str)
-        n, privacy = self.settled_for
-        features = self._features(basis, box)
-        shape = (self.told.outputs, features.size)
-        offset, scale = np.zeros(shape), self.C / self._rows(n)
-        if self.mechanism == "objective":
-            offset = scale * draw_objective(self._objective_noise(features).law).reshape(shape)
-        loss = self.loss
-        steepest = 2 * loss.steepest(
-            self.C, features.norm
-        )  # room above the squared loss's bound, which is at minimisers
+        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
+        shape = (learner.outputs, features.size)
+        offset, scale = np.zeros(shape), learner.C / learner.rows
+        if learner.mechanism == "objective":
+            offset = scale * draw_objective(learner.noise(features.size).law).reshape(shape)
+        # Slopes are cut off at twice their bound, which for the squared loss holds at minimisers only.
+        steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
         examples = FixedPoint(gathered, features)
-        problem = Problem(examples, loss, scale, steepest, offset)
-        start = None
-        rows = _SAMPLE * max(features.size, 50)
-        if gathered.rows > 8 * rows and not isinstance(loss, Hinge):
-            few = Problem(examples.sample(rows), loss, self.C / rows, steepest, offset)
-            start = minimise(few, 2.0**-20 * self._float_error(features) / _FLOAT)
-        learned = minimise(problem, self._tolerance(features, n, privacy), start)
-        most = 4 * self._float_error(features) / _FLOAT  # no exact minimiser is so long, but one under a monstrous b
-        learned = np.clip(learned, -most, most)
+        start, rows = None, _SAMPLE * max(features.size, 50)
+        if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
+            few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
+            start = minimise(few, 2.0**-20 * learner.longest)
+        problem = Problem(examples, learner.loss, scale, steepest, offset)
+        learned = minimise(problem, learner.tolerance(features.size), start)
+        # No noiseless minimiser is longer, and clipping brings nobody further apart.
+        learned = np.clip(learned, -4 * learner.longest, 4 * learner.longest)
         if isinstance(basis, Bernstein):
-            learned = np.asarray(learned @ features(box.clean(basis.lattice(box))).T)
+            learned = learned @ features(box.clean(basis.lattice(box))).T
         return Private(learned.ravel(), certificate)
 
     # --- predictions and the release ----------------------------------------------------------------------------
 
-    def _forecast(self, basis: Basis, box: Box) -> Forecast:
-        return self._forecast_of(self._features(basis, box), basis, box)
-
-    def _forecast_of(self, features: FeatureMap, basis: Basis, box: Box) -> Forecast:
-        assert self.settled_for is not None and not isinstance(self.C, str)
-        n, privacy = self.settled_for
-        if self.mechanism == "objective":
-            law, curvature = self._objective_noise(features).law, self.loss.curvature
-            return Forecast.of_objective(features, law, self.C, self._rows(n), curvature)
-        joint = self._distance(box, n, privacy) * math.sqrt(self.told.outputs)
-        return Forecast.of_output(features, joint, features.size * self.told.outputs, privacy)
+    def _forecast(self, basis: Any, box: Box, n: int | None, privacy: Privacy) -> float:
+        chosen = basis if isinstance(basis, Basis) else self.choose_basis(box, n, privacy)
+        return predicted_noise(features_of(self.kernel, chosen, box), self.settled_learner)
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
-        forecast = self._forecast(basis, box)
-        handed = self._handed(basis, box, law)
-        return Errors(forecast.noise, handed.worst_width(law, confidence), None, None)
+        mean = self._forecast(basis, box, n, self.settled_learner.privacy)
+        return Errors(mean, self._handed(basis, box).worst_width(law, confidence), None, None)
 
-    def _handed(self, basis: Basis, box: Box, law: NoiseLaw) -> Handed:
+    def _handed(self, basis: Basis, box: Box) -> Handed:
         """The public part of the release."""
-        features = self._features(basis, box)
-        noise = None
-        if self.mechanism == "objective":
-            noise = self._objective_noise(features)
+        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
+        noise = learner.noise(features.size) if learner.mechanism == "objective" else None
         return Handed(features, basis if isinstance(basis, Bernstein) else None, self.told, self.loss.name, noise)
 
     def finish(self, published: Published) -> MachineRelease:
-        handed = self._handed(published.basis, published.box, published.law)
+        handed = self._handed(published.basis, published.box)
         return MachineRelease(
             guarantee=published.guarantee,
             law=published.law,
-            target=self.describe(),
+            target=(*self.describe(), ("features", handed.words())),
             receipt=published.receipt,
             handed=handed,
             weights=published.values.reshape(self.told.outputs, -1),
@@ -351,8 +278,3 @@ class KernelMachine(Target):
             ("response", self.response),
             ("mechanism", self.mechanism),
         )
-
-
-def _part(privacy: Privacy, share: Fraction) -> Privacy:
-    assert privacy.epsilon is not None
-    return replace(privacy, epsilon=share_of(privacy.epsilon, share), delta=share_of(privacy.delta, share))

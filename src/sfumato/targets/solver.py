@@ -61,7 +61,8 @@ class Point:
 
     @property
     def norms(self) -> Floats:
-        return np.linalg.norm(self.gradient, axis=1)
+        """The size of each output's gradient."""
+        return np.asarray(np.linalg.norm(self.gradient, axis=1))
 
 
 class Weights:
@@ -109,10 +110,9 @@ def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
             slack += _dual_slack(at, slope, sign)
         if hessian is not None:
             _add_curvature(hessian, features, loss.bend(at) * sign * sign)
-    sums = sum(
-        total[:, i * outputs : (i + 1) * outputs].astype(np.float64) * (top / _SLOPE ** (i + 1))
-        for i in range(_SLOPE_SLICES)
-    )
+    sums = np.zeros((size, outputs))
+    for i in reversed(range(_SLOPE_SLICES)):  # the least significant first
+        sums += total[:, i * outputs : (i + 1) * outputs].astype(np.float64) * (top / _SLOPE ** (i + 1))
     gradient = (problem.scale * step) * sums.T + weights.high + problem.offset
     gradient += weights.low
     if hessian is not None:

@@ -1,0 +1,92 @@
+"""The public numbers of one learner: how far neighbours move it, how near the solver comes, what noise it needs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from sfumato.checks import share_of
+from sfumato.core.objective import Objective, calibrate_objective
+from sfumato.core.privacy import Privacy
+from sfumato.releases.machine import ObjectiveNoise
+from sfumato.targets.losses import Hinge, Loss
+
+_DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
+_FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles, from above (docs/proofs/solver.md)
+_UP = 1 + 2.0**-48  # covers the rounding of a few products
+
+
+@dataclass(frozen=True)
+class Learner:
+    """``C * mean(loss) + 1/2 ||w||^2``, once for each output, over records whose features have norm at most kappa.
+
+    ``rows`` is what the sum of losses is divided by: the public number of rows, or a public guess of a private one.
+    """
+
+    loss: Loss
+    C: float
+    mechanism: str
+    kappa: float
+    rows: int
+    outputs: int
+    privacy: Privacy
+
+    @property
+    def longest(self) -> float:
+        """``C M kappa``: a bound on the norm of each noiseless minimiser."""
+        return self.C * self.loss.steepest(self.C, self.kappa) * self.kappa * _UP
+
+    @property
+    def distance(self) -> float:
+        """How far, in Euclidean norm, neighbours can move each noiseless minimiser (docs/proofs/regularised-erm.md)."""
+        records = 2 if self.privacy.neighbours == "replace" else 1
+        return records * self.longest / self.rows * _UP
+
+    @property
+    def float_error(self) -> float:
+        """How far arithmetic in doubles can put the solver off."""
+        return _FLOAT * self.longest
+
+    def objective(self, size: int) -> Objective:
+        """What objective noise rests on, for this many features."""
+        loss = self.loss
+        assert loss.lipschitz is not None and loss.curvature is not None
+        return Objective(size, self.outputs, loss.lipschitz, loss.curvature, self.kappa, self.rows / self.C)
+
+    def noise(self, size: int) -> ObjectiveNoise:
+        """The noise in the objective, for what the door leaves of the grant."""
+        part, objective = _part(self.privacy, 1 - _DOOR), self.objective(size)
+        assert part.epsilon is not None
+        return ObjectiveNoise(objective, calibrate_objective(objective, part), part.epsilon, part.delta)
+
+    @property
+    def affordable(self) -> bool:
+        """Whether the curvature leaves objective noise enough of the grant to be worth considering."""
+        granted = _part(self.privacy, 1 - _DOOR).epsilon
+        assert granted is not None
+        return self.objective(1).curvature_cost < 0.9 * granted
+
+    def tolerance(self, size: int) -> float:
+        """How near each minimiser the solver comes: a public number, met whatever the data."""
+        if isinstance(self.loss, Hinge):
+            return self.distance / 2**9 + (self.C * self.kappa + math.sqrt(self.C)) / 2**22
+        if self.mechanism == "output":
+            return self.distance / 2**12 + self.float_error
+        assert self.loss.curvature is not None
+        stiffest = 1 + self.C * self.loss.curvature * self.kappa**2
+        return self.noise(size).law.deviation * self.C / self.rows / stiffest / 2**16 + self.float_error
+
+    def left_open(self, size: int) -> float:
+        """How far, at most, what is published can lie from the exact minimiser under the exact b."""
+        rounding = 0.0 if self.mechanism == "output" else self.noise(size).law.rounding * self.C / self.rows
+        return (self.tolerance(size) + self.float_error + rounding) * _UP
+
+    def door(self, privacy: Privacy) -> Privacy:
+        """What of the grant is left for the noise that is added at the end."""
+        return _part(privacy, _DOOR) if self.mechanism == "objective" else privacy
+
+
+def _part(privacy: Privacy, share: Fraction) -> Privacy:
+    assert privacy.epsilon is not None
+    return replace(privacy, epsilon=share_of(privacy.epsilon, share), delta=share_of(privacy.delta, share))
