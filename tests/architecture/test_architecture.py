@@ -108,12 +108,14 @@ def test_simulation_never_sees_private_numbers():
 
 def test_only_the_doors_draw_noise():
     users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.sampling") for m in imports(f))}
-    assert users == {"core/mechanism.py", "core/selection.py", "core/objective.py"}
+    assert users == {"core/mechanism.py", "core/selection.py"}
 
 
 def test_private_vectors_are_opened_by_the_door_only():
     opened = {name_of(f) for f in FILES if re.search(r"\._values\b", f.read_text())}
     assert opened == {"core/mechanism.py"}
+    noisy = {name_of(f) for f in FILES if re.search(r"draw_objective\(", f.read_text())}
+    assert noisy == {"core/mechanism.py", "targets/machine.py"}
     counted = {name_of(f) for f in FILES if re.search(r"counts\.open\(\)", f.read_text())}
     assert counted == {"targets/density.py"}
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sfumato.core import sampling
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
+from sfumato.core.objective import ObjectiveLaw
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import round_vector
 from sfumato.errors import PrivateDataError
@@ -84,3 +85,9 @@ _SAMPLERS = {
     "linf": sampling.linf_knorm,
     "l2": sampling.l2_knorm,
 }
+
+
+def draw_objective(law: ObjectiveLaw) -> Floats:
+    """One draw of the noise b inside an objective: as private as the records, until the minimiser is published."""
+    sampler = sampling.l2_knorm if law.kind == "l2" else sampling.rounded_gaussian
+    return np.multiply(sampler(law.size, law.scale), 2.0**law.exponent, dtype=np.float64)

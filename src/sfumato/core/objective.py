@@ -1,4 +1,4 @@
-"""Noise inside an objective: how much a regularised learner needs, and the one function that draws it.
+"""Noise inside an objective: how much of it a regularised learner needs.
 
 The learner minimises ``sum_i loss_i(w) + (strength / 2) ||w||^2 + <b, w>``; b is the noise. docs/proofs/objective.md
 proves that the exact minimiser is private, and how the door's own noise covers what a solver and the rounding of b
@@ -11,11 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sfumato.checks import as_written, positive_integer, positive_number
-from sfumato.core import sampling
 from sfumato.core.gaussian import chi_delta, smallest
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
@@ -109,9 +105,3 @@ def calibrate_objective(objective: Objective, privacy: Privacy) -> ObjectiveLaw:
     exponent = math.frexp(float(deviation))[1] - _FINENESS
     size = objective.size * objective.blocks
     return ObjectiveLaw(kind, size, exponent, deviation / Fraction(2) ** exponent)
-
-
-def draw_objective(law: ObjectiveLaw) -> NDArray[np.float64]:
-    """One draw of b, on its grid: private until the minimiser is published, and not to be shown to anyone."""
-    sampler = sampling.l2_knorm if law.kind == "l2" else sampling.rounded_gaussian
-    return np.multiply(sampler(law.size, law.scale), 2.0**law.exponent, dtype=np.float64)

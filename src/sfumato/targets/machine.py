@@ -21,8 +21,7 @@ from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
-from sfumato.core.mechanism import Private
-from sfumato.core.objective import draw_objective
+from sfumato.core.mechanism import Private, draw_objective
 from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
@@ -203,12 +202,10 @@ class KernelMachine(Target):
         apart, page = 2 * learner.left_open(features.size), "objective"
         if learner.mechanism == "output":
             apart, page = apart + learner.distance, "regularised-erm"
+        norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
         if isinstance(basis, Bernstein):  # at each point, each function moves by at most kappa times its distance
-            most = (apart + 8 * learner.float_error) * learner.kappa * (1 + 2.0**-20)
-            row = Certificate("linf", most, privacy.neighbours, "proved", page, None, self._notes())
-        else:
-            joint = apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
-            row = Certificate("l2", joint, privacy.neighbours, "proved", page, None, self._notes())
+            norm, bound = "linf", (apart + 8 * learner.float_error) * learner.kappa * (1 + 2.0**-20)
+        row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, self._notes())
         return row.for_unit(privacy)
 
     def _notes(self) -> tuple[str, ...]:
