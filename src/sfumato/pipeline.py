@@ -32,7 +32,7 @@ class Plan:
     ``noise_error`` bounds the error that the noise makes anywhere in the box, with probability
     ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest:
     for a black box that declared its smoothness (else None); for a density, on reference densities with features of
-    about the bandwidth. ``lower_bound``: no pure mechanism does better than this order on every data set, for
+    about the bandwidth; for a learner, what fewer directions than its landmarks have miss of reference labels. ``lower_bound``: no pure mechanism does better than this order on every data set, for
     epsilon up to 1 (the paper's Theorem 8; for densities a packing bound).
     """
 

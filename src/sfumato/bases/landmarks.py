@@ -77,6 +77,11 @@ class Landmarks(Basis):
         """The number of coefficients, unless the kernel has fewer directions at these landmarks."""
         return self.rank or len(self.placed(box))
 
+    @property
+    def whole(self) -> Landmarks:
+        """The same landmarks with all their directions."""
+        return Landmarks(self.count if self.points is None else self.points)
+
     def placed(self, box: Box) -> Floats:
         """``(T, d)``: the landmarks in the user's units."""
         if self.points is None:

@@ -115,19 +115,23 @@ def _padded(weights: Floats, size: int) -> Floats:
     return np.pad(weights, ((0, 0), (0, size - weights.shape[1])))
 
 
-def best_rank(features: FeatureMap, learner: Learner) -> int:
+def best_rank(whole: FeatureMap, learner: Learner) -> int:
     """How many directions to keep: more of them miss less of the learner and add more noise."""
-    seen = reference(features)
-    sides = _sides(features)
-    whole = _reference_fit(seen, sides, learner.C)
-    best, least = 1, math.inf
-    for rank in _candidates(features):
-        missed = np.abs(whole - _reference_fit(seen[:, :rank], sides, learner.C)).max(axis=0)
-        noise = predicted_noise(_restricted(features, rank), learner)
-        error = math.hypot(noise, float(np.sqrt(np.mean(missed**2))))
-        if error < least:
-            best, least = rank, error
-    return best
+    ranks = _candidates(whole)
+    noises = [predicted_noise(_restricted(whole, rank), learner) for rank in ranks]
+    errors = [math.hypot(*pair) for pair in zip(noises, reference_misses(whole, ranks, learner.C), strict=True)]
+    return ranks[int(np.argmin(errors))]
+
+
+def reference_misses(whole: FeatureMap, ranks: list[int], C: float) -> list[float]:  # noqa: N803
+    """By how much, at most on the reference, learners with fewer directions miss one that has them all.
+
+    The root mean square over several reference labels.
+    """
+    seen, sides = reference(whole), _sides(whole)
+    full = _reference_fit(seen, sides, C)
+    missed = [np.abs(full - _reference_fit(seen[:, :rank], sides, C)).max(axis=0) for rank in ranks]
+    return [float(np.sqrt(np.mean(m**2))) for m in missed]
 
 
 def _candidates(features: FeatureMap) -> list[int]:

@@ -31,7 +31,7 @@ from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learner import Learner
-from sfumato.targets.learning import best_rank, features_of, predicted_noise, public_strength
+from sfumato.targets.learning import best_rank, features_of, predicted_noise, public_strength, reference_misses
 from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.targets.solver import Problem, minimise
 
@@ -182,8 +182,10 @@ class KernelMachine(Target):
         features_of(self.kernel, basis, box)
 
     def size(self, basis: Basis, box: Box) -> int:
-        each = basis.size(box) if isinstance(basis, Bernstein) else features_of(self.kernel, basis, box).size
-        return each * self.told.outputs
+        return self._size(basis, box) * self.told.outputs
+
+    def _size(self, basis: Basis, box: Box) -> int:
+        return basis.size(box) if isinstance(basis, Bernstein) else features_of(self.kernel, basis, box).size
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Basis:
         """The coordinates for a linear kernel; else as many whitened directions as lower the predicted error."""
@@ -246,7 +248,11 @@ class KernelMachine(Target):
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         mean = self._forecast(basis, box, n, self.settled_learner.privacy)
-        return Errors(mean, self._handed(basis, box).worst_width(law, confidence), None, None)
+        missed = 0.0 if isinstance(basis, Coordinates) else None
+        if isinstance(basis, Landmarks):
+            whole = features_of(self.kernel, basis.whole, box)
+            missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner.C)[0]
+        return Errors(mean, self._handed(basis, box).worst_width(law, confidence), missed, None)
 
     def _handed(self, basis: Basis, box: Box) -> Handed:
         """The public part of the release."""
