@@ -32,8 +32,9 @@ class Plan:
     ``noise_error`` bounds the error that the noise makes anywhere in the box, with probability
     ``confidence``; ``mean_noise_error`` is the mean of the largest. ``approximation_error`` bounds the rest:
     for a black box that declared its smoothness (else None); for a density, on reference densities with features of
-    about the bandwidth; for a learner, what fewer directions than its landmarks have miss of reference labels. ``lower_bound``: no pure mechanism does better than this order on every data set, for
-    epsilon up to 1 (the paper's Theorem 8; for densities a packing bound).
+    about the bandwidth; for a learner, what fewer directions than its landmarks have miss of reference labels.
+    ``lower_bound``: no pure mechanism does better than this order on every data set, for epsilon up to 1 (the paper's
+    Theorem 8; for densities a packing bound). ``noise`` says in words where noise goes.
     """
 
     basis: Basis
@@ -44,6 +45,7 @@ class Plan:
     noise_error: float
     approximation_error: float | None
     lower_bound: float | None
+    noise: str
 
     @property
     def total_error(self) -> float | None:
@@ -57,7 +59,7 @@ class Plan:
             [
                 f"basis                 {self.basis} ({self.law.size} coefficients)",
                 f"guarantee             {self.guarantee}",
-                f"noise                 {self.law.kind}, scale {self.law.deviation:.4g}",
+                f"noise                 {self.noise}",
                 f"largest noise error   {self.noise_error:.4g} with confidence {self.confidence:g}",
                 f"  on average          {self.mean_noise_error:.4g}",
                 f"approximation error   at most {rest}",
@@ -130,6 +132,7 @@ def plan(
         noise_error=errors.noise,
         approximation_error=errors.approximation,
         lower_bound=errors.lower_bound / epsilon if errors.lower_bound and 0 < epsilon <= 1 else None,
+        noise=target.noise_words(chosen, box, law),
     )
 
 

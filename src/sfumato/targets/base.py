@@ -118,6 +118,10 @@ class Target(ABC):
     def predict(self, basis: Any, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """What error to expect, from public quantities only."""
 
+    def noise_words(self, basis: Any, box: Box, law: NoiseLaw) -> str:
+        """Where noise goes, and how much."""
+        return f"{law.kind}, scale {law.deviation:.4g}"
+
     @abstractmethod
     def finish(self, published: Published) -> Release:
         """The release of what was published."""

@@ -254,6 +254,13 @@ class KernelMachine(Target):
             missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner.C)[0]
         return Errors(mean, self._handed(basis, box).worst_width(law, confidence), missed, None)
 
+    def noise_words(self, basis: Basis, box: Box, law: NoiseLaw) -> str:
+        told = super().noise_words(basis, box, law)
+        if self.settled_learner.mechanism == "output":
+            return told
+        inside = self.settled_learner.noise(self._size(basis, box)).law
+        return f"{inside.kind}, scale {inside.deviation:.4g}, in the objective; on its minimiser {told}"
+
     def _handed(self, basis: Basis, box: Box) -> Handed:
         """The public part of the release."""
         learner, features = self.settled_learner, features_of(self.kernel, basis, box)
