@@ -24,7 +24,7 @@ from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Privacy
 from sfumato.releases.uncertainty import mean_largest
 from sfumato.targets.learner import Learner
-from sfumato.targets.losses import Loss
+from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,9 @@ _NOISE = 0.25  # the deviation of output noise that C="auto" aims at; margins ar
 _LARGEST_C = 2.0**17
 _MOST_DIRECTIONS = 256
 _USUAL_RANK = 16
+_REFERENCE_STEPS = 8
+_CORNER = 0.5  # a hinge is rounded over this width for predictions
+_SURE = 4.0  # beyond this, a function's value no longer matters for its label
 
 
 @lru_cache(maxsize=32)
@@ -115,43 +118,65 @@ def _padded(weights: Floats, size: int) -> Floats:
     return np.pad(weights, ((0, 0), (0, size - weights.shape[1])))
 
 
+@lru_cache(maxsize=32)
 def best_rank(whole: FeatureMap, learner: Learner) -> int:
     """How many directions to keep: more of them miss less of the learner and add more noise."""
     ranks = _candidates(whole)
     noises = [predicted_noise(_restricted(whole, rank), learner) for rank in ranks]
-    errors = [math.hypot(*pair) for pair in zip(noises, reference_misses(whole, ranks, learner.C), strict=True)]
+    errors = [math.hypot(*pair) for pair in zip(noises, reference_misses(whole, ranks, learner), strict=True)]
     return ranks[int(np.argmin(errors))]
 
 
-def reference_misses(whole: FeatureMap, ranks: list[int], C: float) -> list[float]:  # noqa: N803
+def reference_misses(whole: FeatureMap, ranks: list[int], learner: Learner) -> list[float]:
     """By how much, at most on the reference, learners with fewer directions miss one that has them all.
 
     The root mean square over several reference labels.
     """
     seen, sides = reference(whole), _sides(whole)
-    full = _reference_fit(seen, sides, C)
-    missed = [np.abs(full - _reference_fit(seen[:, :rank], sides, C)).max(axis=0) for rank in ranks]
+    full = _reference_fit(seen, sides, learner)
+    missed = [np.abs(full - _reference_fit(seen[:, :rank], sides, learner)).max(axis=0) for rank in ranks]
     return [float(np.sqrt(np.mean(m**2))) for m in missed]
 
 
-def _candidates(features: FeatureMap) -> list[int]:
-    """Ranks worth trying: all of the first few, then a few per doubling."""
-    most = min(features.size, _MOST_DIRECTIONS)
-    grown = {round(16 * 2 ** (i / 4)) for i in range(1, 20)}
-    return sorted({r for r in {*range(1, 17), *grown, most} if r <= most})
+def _candidates(whole: FeatureMap) -> list[int]:
+    """Ranks worth trying: where the spectrum has a gap (directions of equal weight belong together), not too many."""
+    assert whole.whitening is not None
+    spectrum = 1 / np.einsum("ij,ij->j", whole.whitening, whole.whitening)
+    gaps = np.flatnonzero(spectrum[1:] < 0.98 * spectrum[:-1]) + 1
+    found = [int(rank) for rank in gaps if rank <= _MOST_DIRECTIONS] + [min(whole.size, _MOST_DIRECTIONS)]
+    return found[:10] + found[10:][:: 1 + len(found) // 25]
 
 
 def _sides(features: FeatureMap) -> Floats:
-    """``(N, j)``: labels by the side of the box's middle, along each of the first columns and their sum."""
+    """``(N, j)``: reference labels, some easy and some not.
+
+    On which side of the middle a record lies along each of the first columns and along their sum; whether two columns
+    lie on the same side; whether it is near the middle or far away.
+    """
     if isinstance(features.kernel, Precomputed):
         points = np.asarray(features.kernel.gram)
     else:
         points = spread(features.box, _REFERENCE.get(features.box.dimension, _REFERENCE_MANY))
     centred = (points - points.mean(axis=0))[:, :8] / (np.ptp(points, axis=0)[:8] + 1e-300)
-    return np.sign(np.column_stack([centred, centred.sum(axis=1)]) + 1e-12)
+    distance = np.linalg.norm(centred, axis=1)
+    checks = centred[:, :-1] * centred[:, 1:]
+    measures = np.column_stack([centred, centred.sum(axis=1), checks, distance - np.median(distance)])
+    return np.where(measures > 0, 1.0, -1.0)
 
 
-def _reference_fit(seen: Floats, sides: Floats, C: float) -> Floats:  # noqa: N803
-    """``(N, j)``: the values, on the reference, of a least-squares learner with this C."""
-    gram = seen.T @ seen / len(seen) + np.eye(seen.shape[1]) / C
-    return np.asarray(seen @ np.linalg.solve(gram, seen.T @ sides / len(seen)))
+def _reference_fit(seen: Floats, sides: Floats, learner: Learner) -> Floats:
+    """``(N, j)``: the values, on the reference, of learners of these labels without noise, by a few Newton steps."""
+    loss = SmoothedHinge(_CORNER) if isinstance(learner.loss, Hinge) else learner.loss
+    rows, size = seen.shape
+    values = np.empty_like(sides)
+    for j, side in enumerate(sides.T):
+        sign = side if loss.on == "margin" else np.ones(rows)
+        centre = loss.centre if loss.on == "margin" else side
+        weights = np.zeros(size)
+        for _ in range(_REFERENCE_STEPS):
+            at = sign * (seen @ weights) - centre
+            gradient = seen.T @ (sign * loss.slope(at)) * (learner.C / rows) + weights
+            bent = (seen * loss.bend(at)[:, None]).T @ seen * (learner.C / rows) + np.eye(size)
+            weights = weights - np.linalg.solve(bent, gradient)
+        values[:, j] = seen @ weights
+    return np.clip(values, -_SURE, _SURE)

@@ -251,7 +251,7 @@ class KernelMachine(Target):
         missed = 0.0 if isinstance(basis, Coordinates) else None
         if isinstance(basis, Landmarks):
             whole = features_of(self.kernel, basis.whole, box)
-            missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner.C)[0]
+            missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner)[0]
         return Errors(mean, self._handed(basis, box).worst_width(law, confidence), missed, None)
 
     def noise_words(self, basis: Basis, box: Box, law: NoiseLaw) -> str:
