@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import qmc
 
 from sfumato.bases.base import Basis
 from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed, UserKernel, rank_of
@@ -131,6 +130,8 @@ def spread(box: Box, count: int) -> Floats:
         axes = np.meshgrid(*([np.linspace(0, 1, side)] * box.dimension), indexing="ij")
         unit = np.stack([axis.ravel() for axis in axes], axis=1)
     else:
+        from scipy.stats import qmc  # half a second, which those who read a release need not wait
+
         unit = qmc.Halton(box.dimension, scramble=False).random(count + 1)[1:]  # the first point is a corner
     return box.clean(from_unit(box, unit))
 

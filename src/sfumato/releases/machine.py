@@ -244,16 +244,24 @@ class MachineRelease(Shown, Release):
         return float(self.certain(self.handed.spread(), confidence).mean())
 
     def linear(self) -> tuple[Floats, Floats]:
-        """``(outputs, d)`` slopes and ``(outputs,)`` intercepts in user units, of a linear kernel's decision."""
+        """``(outputs, d)`` slopes and ``(outputs,)`` intercepts in user units, of a linear kernel.
+
+        They give a classifier's decision, and a regression's prediction before it is clipped to its range.
+        """
         kernel, box = self.handed.features.kernel, self.box
         if not isinstance(kernel, LinearKernel) or self.handed.lattice is not None:
             raise ParameterError("slopes are for a linear kernel in its own coordinates")
         slopes, constant = self.weights[:, : box.dimension], self.weights[:, box.dimension :].sum(axis=1)
         intercept = constant * kernel.constant
         if box.max_norm is not None:
-            return slopes / box.max_norm, intercept
-        wide = box.high - box.low
-        return slopes / wide, intercept - (slopes / wide) @ (box.low / 2 + box.high / 2)
+            slopes = slopes / box.max_norm
+        else:
+            slopes = slopes / (box.high - box.low)
+            intercept = intercept - slopes @ (box.low / 2 + box.high / 2)
+        if self.classes is not None:
+            return slopes, intercept
+        low, high = self.response.to_range(np.array([-1.0, 1.0]))
+        return slopes * (high / 2 - low / 2), self.response.to_range(intercept)
 
     def with_kernel(self, kernel: UserKernel | Kernel | Callable[..., Any]) -> MachineRelease:
         """The same release with its user's kernel, which no file holds."""

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Curve = Callable[[Floats], ArrayLike]
 
 # Where a user's loss is checked against what it declares: everywhere that margins usually are, and far beyond.
-_SAMPLES = np.unique(np.concatenate([np.linspace(-6, 6, 2401), np.linspace(-60, 60, 1201)]))
+_SAMPLES = np.unique(np.round(np.concatenate([np.linspace(-6, 6, 2401), np.linspace(-60, 60, 1201)]), 6))
 
 
 class Loss:
