@@ -242,6 +242,8 @@ class FeatureMap:
 
 def feature_map(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
     """The features of a kernel in a basis."""
+    if box.dimension >= _MOST and (isinstance(basis, Coordinates) or isinstance(kernel, Precomputed)):
+        raise ParameterError(f"a learner can have fewer than {_MOST} features, got {box.dimension} columns")
     norm = math.sqrt(kernel.largest(reach_of(box))) * (1 + 2.0**-50)
     if isinstance(basis, Coordinates):
         if not isinstance(kernel, LinearKernel):

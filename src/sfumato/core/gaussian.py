@@ -52,12 +52,12 @@ def chi_delta(ratio: float, epsilon: float, dimension: int) -> float:
     start = epsilon / ratio - ratio / 2
     if start <= 0:
         return 1.0
-    half, terms = start * start / 2, [1.0]
-    for j in range(1, dimension // 2):
-        terms.append(terms[-1] * half / j)
+    half, blocks = max(start * start / 2, _SMALLEST), dimension // 2
+    logs = [j * math.log(half) - math.lgamma(j + 1) for j in range(blocks)]  # of the terms of the tail's sum
+    terms = [math.exp(log - max(logs)) for log in logs]
     hazard = start * terms[-1] / sum(terms)
-    tail = math.exp(math.log(sum(terms)) - half) if half < 700 else 0.0
-    slack = _SLACK + 4 * _ROUNDOFF * (1 + half)
+    tail = math.exp(min(0.0, max(logs) + math.log(sum(terms)) - half))
+    slack = _SLACK + 8 * _ROUNDOFF * (1 + half + blocks * (1 + abs(math.log(half)) + math.log(blocks)))
     return min(1.0, tail * ratio / (ratio + hazard) * (1 + slack) + _SMALLEST)
 
 

@@ -9,11 +9,13 @@ from fractions import Fraction
 from sfumato.checks import share_of
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
 from sfumato.releases.machine import ObjectiveNoise
 from sfumato.targets.losses import Hinge, Loss
 
 _DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
 _FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles, from above (docs/proofs/solver.md)
+_LARGEST_C = 2.0**25  # times curvature and kappa squared: beyond this doubles do not resolve the minimiser
 _UP = 1 + 2.0**-48  # covers the rounding of a few products
 
 
@@ -32,10 +34,31 @@ class Learner:
     outputs: int
     privacy: Privacy
 
+    def __post_init__(self) -> None:
+        curvature = max(1.0, self.loss.curvature or 1.0)
+        if self.C * curvature * self.kappa**2 > _LARGEST_C:
+            raise ParameterError(
+                f"C must not exceed {_LARGEST_C / (curvature * self.kappa**2):.4g} for this loss and kernel (64-bit "
+                f"numbers do not resolve the minimiser), got C={self.C!r}; C multiplies the mean loss, not the sum"
+            )
+
     @property
     def longest(self) -> float:
         """``C M kappa``: a bound on the norm of each noiseless minimiser."""
         return self.C * self.loss.steepest(self.C, self.kappa) * self.kappa * _UP
+
+    @property
+    def ball(self) -> float:
+        """What is published lies within this norm: far more than a minimiser needs, unless the noise is monstrous.
+
+        Where the number of rows is private, a minimiser can exceed it if there are 16 times as many as expected.
+        """
+        return (16 if self.guessed else 4) * self.longest
+
+    @property
+    def guessed(self) -> bool:
+        """Whether ``rows`` is a guess of a private number."""
+        return self.privacy.neighbours != "replace" or self.privacy.unit != "row"
 
     @property
     def distance(self) -> float:
@@ -45,8 +68,8 @@ class Learner:
 
     @property
     def float_error(self) -> float:
-        """How far arithmetic in doubles can put the solver off."""
-        return _FLOAT * self.longest
+        """How far arithmetic in doubles can put the solver off; a private number of rows may far exceed the guess."""
+        return _FLOAT * self.longest * (64 if self.guessed else 1)
 
     def objective(self, size: int) -> Objective:
         """What objective noise rests on, for this many features."""

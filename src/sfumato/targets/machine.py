@@ -31,7 +31,14 @@ from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learner import Learner
-from sfumato.targets.learning import best_rank, features_of, predicted_noise, public_strength, reference_misses
+from sfumato.targets.learning import (
+    best_rank,
+    features_of,
+    longest_features,
+    predicted_noise,
+    public_strength,
+    reference_misses,
+)
 from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.targets.solver import Problem, minimise
 
@@ -205,8 +212,8 @@ class KernelMachine(Target):
         if learner.mechanism == "output":
             apart, page = apart + learner.distance, "regularised-erm"
         norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
-        if isinstance(basis, Bernstein):  # at each point, each function moves by at most kappa times its distance
-            norm, bound = "linf", (apart + 8 * learner.float_error) * learner.kappa * (1 + 2.0**-20)
+        if isinstance(basis, Bernstein):  # at each point, each function moves by its features' norm times its distance
+            norm, bound = "linf", (apart + 8 * learner.float_error) * longest_features(features, basis) * (1 + 2.0**-40)
         row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, self._notes())
         return row.for_unit(privacy)
 
@@ -234,8 +241,9 @@ class KernelMachine(Target):
             start = minimise(few, 2.0**-20 * learner.longest)
         problem = Problem(examples, learner.loss, scale, steepest, offset)
         learned = minimise(problem, learner.tolerance(features.size), start)
-        # No noiseless minimiser is longer, and clipping brings nobody further apart.
-        learned = np.clip(learned, -4 * learner.longest, 4 * learner.longest)
+        # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
+        length = np.linalg.norm(learned, axis=1, keepdims=True)
+        learned *= np.minimum(1.0, learner.ball / np.maximum(length, 1e-300))
         if isinstance(basis, Bernstein):
             learned = learned @ features(box.clean(basis.lattice(box))).T
         return Private(learned.ravel(), certificate)
