@@ -159,3 +159,75 @@ class TestGroupedDensity(DensityContract):
 
 class TestGaussianGroupedDensity(TestGroupedDensity):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
+
+
+class MachineContract(ReleaseContract):
+    """Learners of fifty records; landmarks at public points whose numbers appear nowhere else."""
+
+    box, privacy = sf.Box({"t": (0.0, 1.0)}), sf.Privacy(epsilon=1.0)
+    loss, kernel, options = "hinge", sf.RBF(3.0), {"classes": ["low", "high"]}
+    basis = sf.Landmarks([0.1234, 0.3141, 0.4571, 0.6173, 0.8317])
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        target = sf.KernelMachine(self.loss, self.kernel, 2.0, response="y", **self.options)
+        return sf.release(target, (records, self.responses(records)), self.box, self.privacy, basis=self.basis)
+
+    def responses(self, records):
+        return np.where(records > 0.4, "high", "low")
+
+    def answers(self, release):
+        points = np.random.default_rng(2).uniform(size=(9, 1))
+        share = np.array([release.certain_share()])
+        return [
+            release(points),
+            release.predict(points) == "high",
+            *release.band(points),
+            release.certain(points),
+            share,
+        ]
+
+
+class TestOutputMachine(MachineContract):
+    pass
+
+
+class TestObjectiveMachine(MachineContract):
+    loss, options = "logistic", {"classes": ["low", "high"], "mechanism": "objective"}
+
+    def answers(self, release):
+        return [*super().answers(release), release.probability([0.1, 0.7])]
+
+
+class TestGaussianMachine(TestObjectiveMachine):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
+
+
+class TestConcentratedMachine(MachineContract):
+    privacy = sf.Privacy(rho=0.1)
+
+
+class TestLinearMachine(TestObjectiveMachine):
+    basis, kernel = sf.Coordinates(), sf.LinearKernel()
+
+    def answers(self, release):
+        return [*super().answers(release), *release.linear()]
+
+
+class TestMachineOnALattice(MachineContract):
+    basis, kernel = sf.Bernstein(4, 2), sf.LinearKernel()
+
+
+class TestMachineOfThreeClasses(MachineContract):
+    options = {"classes": ["high", "low", "none"]}
+
+
+class TestRegressionMachine(MachineContract):
+    loss, options = "squared", {"range": (-0.7, 1.9), "mechanism": "output"}
+
+    def responses(self, records):
+        return np.asarray(records) ** 2
+
+    def answers(self, release):
+        points = np.random.default_rng(2).uniform(size=(9, 1))
+        return [release(points), release.predict(points), *release.band(points)]

@@ -7,6 +7,7 @@ Nothing here is private or random: the coefficients are those of a formula, in p
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,43 @@ def densities():
     yield "grouped-density", masses(sf.KDE(9.0, by="sex"), sf.Binning(13), sexes, pure, 400, groups=2)
 
 
+def machine(target, basis, box, privacy, rows):
+    """A learner whose noisy weights are known."""
+    settled = target.settled(box, rows, privacy, basis)
+    certificate = settled.certificate(basis, box, rows, privacy)
+    size = settled.size(basis, box)
+    law, promised = calibrate(certificate, size, settled.door(privacy))
+    if settled.door(privacy) != privacy:  # the noise inside and that at the door promise the grant together
+        promised = replace(promised, epsilon=privacy.epsilon, delta=privacy.delta, mu=None)
+    values = 0.3 * np.sin(1.0 + np.arange(size))
+    return settled.finish(Published(values, basis, box, rows, law, promised, None, privacy, "caller"))
+
+
+def machines():
+    """One learner of every flavour, small."""
+    plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    pure, approximate = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1 / 3, delta=1e-6, neighbours="add-remove")
+    sick = {"response": "ill", "classes": ["no", "yes"]}
+    yield (
+        "machine-output",
+        machine(sf.KernelMachine("hinge", sf.RBF(0.5), 2.0, **sick), sf.Landmarks(16, 6), plane, pure, 400),
+    )
+    logistic = sf.KernelMachine(
+        "logistic",
+        sf.Matern(2.5, 0.7),
+        5.0,
+        response="grade",
+        classes=[1, 2, 3],
+        mechanism="objective",
+        expected_rows=900,
+    )
+    yield "machine-objective", machine(logistic, sf.Landmarks(9, 4), plane, approximate, None)
+    ridge = sf.Ridge(3.0, response="bp", range=(60, 220), mechanism="output")
+    yield "machine-linear", machine(ridge, sf.Coordinates(), plane, sf.Privacy(rho=0.25), 400)
+    svm = sf.KernelMachine("hinge", sf.Polynomial(2, 1.5, 0.5), 1.0, **sick)
+    yield "machine-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
+
+
 def releases():
     """One release of every flavour, small."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -83,6 +121,7 @@ def releases():
         function(sf.Bernstein(2), sf.Box([(-1, 1), (-2, 2)], max_norm=1.5), sf.Privacy(epsilon=2.0), noise="laplace"),
     )
     yield from densities()
+    yield from machines()
 
 
 def parts_of(release):
@@ -95,10 +134,22 @@ def first_part(release):
     return next(iter(parts_of(release).values()))
 
 
+def basis_of(release):
+    """What it is written in, in words."""
+    return release.handed.words() if release.kind == "machine" else repr(first_part(release).basis)
+
+
 def evaluated(release, points):
-    """Values and, for densities, bands, counts and groups."""
+    """Values and, for densities, bands, counts and groups; for learners, predictions."""
     if release.kind == "function":
         return {"values": release(points).tolist()}
+    if release.kind == "machine":
+        return {
+            "values": release(points).tolist(),
+            "predictions": release.predict(points).tolist(),
+            "mechanism": release.mechanism,
+            "widths": np.subtract(*release.band(points)[::-1]).tolist(),
+        }
     parts = parts_of(release)
     return {
         "values": first_part(release)(points).tolist(),
@@ -123,7 +174,7 @@ def expectations(release):
         "confidence": guarantee.confidence,
         "max_rows": getattr(guarantee.unit, "max_rows", None),
         "names": list(release.box.names),
-        "basis": repr(first_part(release).basis),
+        "basis": basis_of(release),
         "noise": [release.law.kind, release.law.size, release.law.deviation],
         "target": [list(pair) for pair in release.target],
     }

@@ -70,3 +70,20 @@ def test_probabilities_lie_strictly_between(value):
     with pytest.raises(ParameterError, match="x"):
         checks.probability("x", value)
     assert checks.probability("x", 0.5) == 0.5
+
+
+@pytest.mark.parametrize("amount", [1.0, 0.1, 0.3, 1 / 3, 1e-300, 1e300, 0.7000000000000001, 123456.789, 5e-324])
+@pytest.mark.parametrize("share", [0.1, 0.3, 1 / 3, 0.9, 0.999999999999999, 1e-17])
+def test_parts_read_as_written_never_exceed_the_whole(amount, share):
+    fraction = checks.as_written(share)
+    first, second = checks.share_of(amount, fraction), checks.share_of(amount, 1 - fraction)
+    assert checks.as_written(first) <= checks.as_written(amount) * fraction
+    assert checks.as_written(first) + checks.as_written(second) <= checks.as_written(amount)
+    if amount > 1e-290:
+        assert first == pytest.approx(amount * share, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("number", [0.1, 1.0, 1e-300, 123.456, 5e-324])
+def test_numbers_mean_what_they_print_as(number):
+    assert checks.as_written(number) == Fraction(Decimal(repr(number)))
+    assert checks.share_of(number, Fraction(1)) == number

@@ -11,7 +11,14 @@ import pytest
 import sfumato as sf
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
-from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError, SchemaError, SfumatoError
+from sfumato.errors import (
+    BudgetExceededError,
+    OutsideBoxError,
+    ParameterError,
+    ParameterTypeError,
+    SchemaError,
+    SfumatoError,
+)
 from sfumato.targets.black_box import BlackBox
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -453,3 +460,69 @@ def test_no_identifiers_raise(identifiers):
     target = sf.BlackBox(lambda d: lambda p: p[:, 0], sensitivity=0.1)
     privacy = sf.Privacy(epsilon=1.0, unit=sf.Person("id", 1))
     assert sf.release(target, data, BOX, privacy, basis=BASIS)(POINTS).shape == (2,)
+
+
+# --- noise inside the coefficients --------------------------------------------------------------------------------
+
+CLOUD = np.random.default_rng(3).uniform(size=(200, 1))
+SIDE = np.where(CLOUD[:, 0] > 0.5, 1, 0)
+
+
+def learner(how, loss="logistic"):
+    return sf.KernelMachine(loss, sf.RBF(2.0), 5.0, classes=[0, 1], mechanism=how)
+
+
+@pytest.fixture
+def account(tmp_path):
+    return sf.Ledger(tmp_path / "budget.db").account("clinic", limit=sf.Privacy(epsilon=10.0, delta=1e-5))
+
+
+@pytest.mark.parametrize(
+    "privacy", [PURE, sf.Privacy(epsilon=0.3, delta=1e-6), sf.Privacy(0.3, neighbours="add-remove")]
+)
+def test_noise_in_the_objective_and_at_the_door_promise_the_grant_together(privacy):
+    r = sf.release(learner("objective"), (CLOUD, SIDE), LINE, privacy)
+    g, door = r.guarantee, learner("objective").settled(LINE, 200, privacy).door(privacy)
+    assert (g.epsilon, g.delta, g.rho, g.mu) == (privacy.epsilon, privacy.delta, None, None)
+    assert (g.neighbours, g.unit) == (privacy.neighbours, "row")
+    assert door.epsilon < privacy.epsilon / 49
+    inside = r.handed.objective
+    assert inside.epsilon + door.epsilon == pytest.approx(privacy.epsilon, rel=1e-12)
+    assert inside.delta + door.delta == pytest.approx(privacy.delta, rel=1e-12)
+
+
+def test_noise_at_the_door_alone_has_the_whole_grant():
+    privacy = sf.Privacy(epsilon=1.0, delta=1e-6)
+    target = learner("output").settled(LINE, 200, privacy)
+    assert target.door(privacy) == privacy
+    assert sf.release(learner("output"), (CLOUD, SIDE), LINE, privacy).guarantee.mu is not None
+
+
+def test_the_ledger_says_where_the_noise_went(account):
+    """The law at the door is not what protects the data, so an objective's event does not show it."""
+    privacy = sf.Privacy(epsilon=1.0, delta=1e-6, neighbours="replace")
+    r = sf.release(learner("objective"), (CLOUD, SIDE), LINE, privacy, ledger=account)
+    sf.release(learner("output", "hinge"), (CLOUD, SIDE), LINE, privacy, ledger=account)
+    first, second = (entry.event for entry in account.history())
+    assert (first.mechanism, first.what, first.details, first.mu) == ("objective", "classifier", "{}", None)
+    assert (first.epsilon, first.delta) == (1.0, 1e-6)
+    assert (second.mechanism, second.mu is None, second.details != "{}") == ("gaussian", False, True)
+    assert r.receipt.entry == 1
+
+
+def test_an_account_that_cannot_pay_releases_no_learner(tmp_path):
+    poor = sf.Ledger(tmp_path / "budget.db").account("poor", limit=sf.Privacy(epsilon=0.5))
+    with pytest.raises(BudgetExceededError):
+        sf.release(learner("objective"), (CLOUD, SIDE), LINE, PURE, ledger=poor)
+    assert poor.history() == []
+
+
+@pytest.mark.parametrize("how", ["objective", "output"])
+def test_a_plan_of_a_learner_is_what_the_release_will_be(how):
+    plan = sf.plan(learner(how), LINE, PURE, 200)
+    r = sf.release(learner(how), (CLOUD, SIDE), LINE, PURE)
+    assert (plan.law, plan.guarantee) == (r.law, r.guarantee)
+    assert plan.basis.rank == r.handed.size()
+    assert 0 < plan.mean_noise_error < plan.noise_error
+    assert plan.lower_bound is None
+    assert ("in the objective" in plan.noise) == ("in the objective" in str(plan)) == (how == "objective")

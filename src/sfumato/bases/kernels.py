@@ -21,6 +21,8 @@ from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
+_HIGHEST_DEGREE = 50
+
 
 class Kernel(ABC):
     """An inner product of two records after a feature map that may be infinite-dimensional."""
@@ -97,6 +99,8 @@ class Polynomial(Kernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "degree", positive_integer("degree", self.degree))
+        if self.degree > _HIGHEST_DEGREE:
+            raise ParameterError(f"degree must be at most {_HIGHEST_DEGREE}, got degree={self.degree!r}")
         object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
         if finite_number("coef0", self.coef0) < 0:
             raise ParameterError(f"coef0 must not be negative (the kernel would not be one), got coef0={self.coef0!r}")
@@ -112,6 +116,9 @@ class Polynomial(Kernel):
         return result
 
     def largest(self, reach: float) -> float:
+        logarithm = self.degree * math.log10(self.gamma * reach**2 + self.coef0)
+        if logarithm > 100:
+            raise ParameterError(f"{self!r} reaches 1e{logarithm:.0f} on this box: choose a smaller gamma or degree")
         return (self.gamma * reach**2 + self.coef0) ** self.degree
 
 
@@ -138,7 +145,7 @@ class LinearKernel(Kernel):
         return reach**2 + self.constant**2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UserKernel(Kernel):
     """A kernel of your own: ``function(X, Z) -> (m, T)``, each row of which depends on that row of X alone.
 
@@ -190,7 +197,7 @@ class Precomputed(Kernel):
     def __init__(self, gram: ArrayLike, bound: float) -> None:
         self.bound = positive_number("bound", bound)
         matrix = np.array(gram, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size or not np.isfinite(matrix).all():
             raise ParameterError(f"gram must be a square matrix of finite numbers, got shape {matrix.shape}")
         if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
             raise ParameterError("gram must be symmetric: it is the kernel between the public objects")

@@ -163,6 +163,13 @@ class FeatureMap:
     whitening: Floats | None
     norm: float
 
+    def __post_init__(self) -> None:
+        for name in ("nodes", "whitening"):
+            values = getattr(self, name)
+            if values is not None:
+                frozen = np.frombuffer(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+                object.__setattr__(self, name, frozen.reshape(values.shape))
+
     @property
     def size(self) -> int:
         """The number of features."""
@@ -187,7 +194,8 @@ class FeatureMap:
 
     def __call__(self, points: Floats) -> Floats:
         """``(m, r)``: the features at cleaned points in user units."""
-        if isinstance(self.kernel, LinearKernel):
+        if self.whitening is None:
+            assert isinstance(self.kernel, LinearKernel)
             seen = scaled(self.box, points)
             if not self.kernel.constant:
                 return seen
@@ -235,9 +243,26 @@ class FeatureMap:
         except KeyboardInterrupt:
             raise
         except BaseException:  # an error would be an output
-            if len(records) == 1:
-                return np.zeros((1, self.size))
-            return np.concatenate([self._guarded(record[None, :]) for record in records])
+            assert self.nodes is not None
+            failing = np.array([not self._survives(record) for record in records])
+            # In blocks of the same shape: a matrix product of one row rounds differently, and would move the others.
+            try:
+                found = self(np.where(failing[:, None], self.nodes[0], records))
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # it fails on records that it accepts one by one
+                return np.zeros((len(records), self.size))
+            found[failing] = 0.0
+            return found
+
+    def _survives(self, record: Floats) -> bool:
+        try:
+            self(record[None, :])
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return False
+        return True
 
 
 def feature_map(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:

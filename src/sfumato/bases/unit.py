@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,8 +13,13 @@ from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 Floats = NDArray[np.float64]
 
 
-def read_points(box: Box, points: ArrayLike, outside: str = "refuse") -> Floats:
-    """``(m, l)``: public points in user units, refusing (or moving to the edge) what lies outside the box."""
+def read_points(
+    box: Box, points: ArrayLike, outside: str = "refuse", clip: Callable[[Floats], Floats] | None = None
+) -> Floats:
+    """``(m, l)``: public points in user units, refusing (or clipping) what lies outside the box.
+
+    ``clip`` says how: to the edge, or as records are cleaned, which goes round periodic columns.
+    """
     try:
         if box.named and hasattr(points, "columns"):  # a table: by name, whatever the order
             points = np.stack([np.asarray(points[name]) for name in box.names], axis=1)  # type: ignore[index]
@@ -29,7 +36,7 @@ def read_points(box: Box, points: ArrayLike, outside: str = "refuse") -> Floats:
     if np.isnan(array).any():
         raise OutsideBoxError("points must be numbers, got NaN")
     if outside == "clip":
-        array = np.clip(array, low, high)
+        array = np.clip(array, low, high) if clip is None else clip(array)
     elif outside != "refuse":
         raise ParameterError(f"outside must be 'refuse' or 'clip', got outside={outside!r}")
     bad = np.flatnonzero(((array < low) | (array > high)).any(axis=1))
@@ -38,7 +45,7 @@ def read_points(box: Box, points: ArrayLike, outside: str = "refuse") -> Floats:
             f"{bad.size} of {len(array)} points lie outside the box {box!r}, the first is "
             f"{array[bad[0]].tolist()}; pass outside='clip' to move them to its edge"
         )
-    return array
+    return array if clip is None else clip(array)
 
 
 def to_unit(box: Box, points: ArrayLike, outside: str = "refuse") -> Floats:

@@ -86,7 +86,7 @@ class Table:
                 yield columns, values
             return
         y = self._given[1].reshape(-1) if self._given[1].ndim == 2 else self._given[1]
-        if len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
+        if y.ndim != 1 or len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
             wanted = "text" if is_text(kind) else "numbers"
             raise SchemaError(f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {y.dtype}")
         starts = range(0, self.rows, rows)

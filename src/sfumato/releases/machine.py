@@ -14,7 +14,7 @@ from scipy.special import expit, gammaincinv
 
 from sfumato.bases.bernstein import Bernstein, basis_from_json
 from sfumato.bases.expansion import Expansion
-from sfumato.bases.kernels import Kernel, LinearKernel, UserKernel, kernel_from_json
+from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed, UserKernel, kernel_from_json
 from sfumato.bases.landmarks import FeatureMap, spread
 from sfumato.bases.unit import read_points, to_unit
 from sfumato.checks import positive_integer, positive_number, probability
@@ -59,7 +59,7 @@ class ObjectiveNoise:
         return {"objective": dict(vars(self.objective)), "law": law, "epsilon": self.epsilon, "delta": self.delta}
 
 
-def _objective_noise_from_json(data: Any, neighbours: str) -> ObjectiveNoise:
+def _objective_noise_from_json(data: Any, promised: Any) -> ObjectiveNoise:
     exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
     exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
     objective = Objective(**data["objective"])
@@ -70,7 +70,9 @@ def _objective_noise_from_json(data: Any, neighbours: str) -> ObjectiveNoise:
     if type(exponent) is not int or abs(exponent) > 1000:
         raise ParameterError("the grid of the objective noise must be a small whole number")
     law = ObjectiveLaw(data["law"]["kind"], positive_integer("size", data["law"]["size"]), exponent, Fraction(scale))
-    needed = calibrate_objective(objective, Privacy(data["epsilon"], data["delta"], neighbours=neighbours))
+    if not data["epsilon"] <= promised.epsilon or not data["delta"] <= promised.delta:
+        raise ParameterError("the objective noise pays more than the guarantee promises")
+    needed = calibrate_objective(objective, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
     if (law.kind, law.size) != (needed.kind, needed.size) or law.deviation < needed.deviation * (1 - 1e-9):
         raise ParameterError("there is less noise in the objective than the guarantee needs")
     return ObjectiveNoise(objective, law, data["epsilon"], data["delta"])
@@ -113,29 +115,36 @@ class Handed:
     def half_width(self, law: NoiseLaw, points: Floats, confidence: float) -> Floats:
         """``(m,)``: how far noise can have moved each function, at all points at once with this confidence."""
         outputs = self.response.outputs
-        if self.lattice is not None:
-            unit = to_unit(self.features.box, points)
-            axes = [
-                self.lattice.axis_weights(self.features.box, axis, unit[:, axis], 0)
-                for axis in range(self.features.box.dimension)
-            ]
-            return half_width_of(axes, replace(law, size=self.size()), 1 - (1 - confidence) / outputs)
-        seen = self.features(points)
         share = 1 - (1 - confidence) / (outputs if self.objective is None else outputs + 1)
-        padded = np.pad(seen, ((0, 0), (0, law.size - seen.shape[1])))
-        width = half_width_of([padded], law, share)
+        width = half_width_of(self._axes(points), law, share)
         if self.objective is None:
             return width
-        reach = np.linalg.norm(seen, axis=1) * self.objective.radius(share)
+        reach = np.linalg.norm(self.features(points), axis=1) * self.objective.radius(share)
         return np.asarray(width + reach)
+
+    def _axes(self, points: Floats) -> list[Floats]:
+        """Weights whose tensor products act on the coefficients: those of the first of the functions, here."""
+        box = self.features.box
+        one = np.zeros((len(points), self.response.outputs))
+        one[:, 0] = 1.0  # several functions share a noise vector
+        if self.lattice is None:
+            return [one, self.features(points)]
+        unit = to_unit(box, points)
+        return [one, *(self.lattice.axis_weights(box, axis, unit[:, axis], 0) for axis in range(box.dimension))]
+
+    def mean_noise(self, law: NoiseLaw) -> float:
+        """The mean of the largest error that the noise of this law makes on points spread over the box."""
+        return mean_largest(self._axes(self.spread()), law)
 
     def worst_width(self, law: NoiseLaw, confidence: float) -> float:
         """The largest half-width on points spread over the box."""
         return float(self.half_width(law, self.spread(), confidence).max())
 
     def spread(self) -> Floats:
-        """Public points all over the box."""
-        box = self.features.box
+        """Public points all over the box; where records are rows of kernel values, those of the public objects."""
+        box, kernel = self.features.box, self.features.kernel
+        if isinstance(kernel, Precomputed):
+            return np.asarray(kernel.gram)
         return spread(box, _SHARE_POINTS.get(box.dimension, _SHARE_POINTS_MANY))
 
 
@@ -176,7 +185,7 @@ class MachineRelease(Shown, Release):
         return "output" if self.handed.objective is None else "objective"
 
     def _cleaned(self, points: ArrayLike, outside: str) -> Floats:
-        return self.box.clean(read_points(self.box, points, outside))
+        return read_points(self.box, points, outside, clip=self.box.clean)
 
     def decision(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """``(m,)``, or ``(m, classes)`` for more than two: the functions themselves."""
@@ -249,7 +258,8 @@ class MachineRelease(Shown, Release):
         They give a classifier's decision, and a regression's prediction before it is clipped to its range.
         """
         kernel, box = self.handed.features.kernel, self.box
-        if not isinstance(kernel, LinearKernel) or self.handed.lattice is not None:
+        own = self.handed.features.nodes is None and self.handed.lattice is None
+        if not isinstance(kernel, LinearKernel) or not own:
             raise ParameterError("slopes are for a linear kernel in its own coordinates")
         slopes, constant = self.weights[:, : box.dimension], self.weights[:, box.dimension :].sum(axis=1)
         intercept = constant * kernel.constant
@@ -269,11 +279,6 @@ class MachineRelease(Shown, Release):
             kernel = UserKernel(kernel, self.handed.features.norm**2)
         features = replace(self.handed.features, kernel=kernel)
         return replace(self, handed=replace(self.handed, features=features))
-
-    def mean_noise(self) -> float:
-        """The mean of the largest error that output noise makes on points spread over the box."""
-        seen = self.handed.features(self.handed.spread())
-        return mean_largest([np.pad(seen, ((0, 0), (0, self.law.size - seen.shape[1])))], self.law)
 
     def __repr__(self) -> str:
         what = "classifier" if self.classes is not None else "regression"
@@ -304,7 +309,7 @@ class MachineRelease(Shown, Release):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective"}, "the content")
         kernel = kernel_from_json(fields["kernel"], arrays.get("landmarks"))
-        linear = isinstance(kernel, LinearKernel)
+        linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
         exact_keys(arrays, {"coefficients"} if linear else {"coefficients", "landmarks", "whitening"}, "the file")
         nodes, whitening = arrays.get("landmarks"), arrays.get("whitening")
         if nodes is not None and whitening is not None:
@@ -316,9 +321,13 @@ class MachineRelease(Shown, Release):
         if lattice is not None and not isinstance(lattice, Bernstein):
             raise ParameterError("a learner's lattice must be sf.Bernstein")
         noise = fields["objective"]
-        objective = None if noise is None else _objective_noise_from_json(noise, common["guarantee"].neighbours)
+        objective = None if noise is None else _objective_noise_from_json(noise, common["guarantee"])
         response = response_from_json(fields["response"])
         handed = Handed(features, lattice, response, str(fields["loss"]), objective)
+        if objective is not None:
+            told = objective.objective
+            if (told.size, told.blocks, told.norm) != (features.size, response.outputs, features.norm):
+                raise ParameterError("the objective noise is that of another learner")
         weights = arrays["coefficients"]
         if weights.shape != (response.outputs, handed.size()) or common["law"].size != weights.size:
             raise ParameterError("the noise law, the features and the coefficients differ in size")

@@ -53,6 +53,8 @@ class Response:
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise ParameterTypeError(f"range must be a pair (low, high), got range={pair!r}")
             column = Interval(pair[0], pair[1])
+            if not column.high / 2 - column.low / 2 >= 1e-300:
+                raise ParameterError(f"range is too narrow for 64-bit numbers, got range={pair!r}")
             object.__setattr__(self, "range", (column.low, column.high))
 
     @property

@@ -111,15 +111,16 @@ class FixedPoint(Sealed):
         if self._stride == 1:
             yield from self._source.pairs(self._features.box)
             return
-        seen, waiting, count = 0, [], 0
+        seen, count = 0, 0
+        waiting: list[Pair] = []
         for records, targets in self._source.pairs(self._features.box):
             chosen = np.arange(-seen % self._stride, len(targets), self._stride)
             seen += len(targets)
-            waiting.append((records[chosen], targets[chosen]))
-            count += len(chosen)
             if count + len(chosen) > BLOCK:
                 yield _joined(waiting)
                 waiting, count = [], 0
+            waiting.append((records[chosen], targets[chosen]))
+            count += len(chosen)
         if count:
             yield _joined(waiting)
 

@@ -7,6 +7,7 @@ response brought to that range by its declared bounds.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -115,12 +116,10 @@ class SmoothedHuber(Loss):
         return f"huber (threshold {self.threshold:g})"
 
     def slope(self, at: Floats) -> Floats:
-        ratio = at / self.threshold
-        return np.asarray(at / np.sqrt(1 + ratio * ratio))
+        return np.asarray(at / np.hypot(1.0, at / self.threshold))
 
     def bend(self, at: Floats) -> Floats:
-        ratio = at / self.threshold
-        return np.asarray((1 + ratio * ratio) ** -1.5)
+        return np.asarray(np.hypot(1.0, at / self.threshold) ** -3.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -145,7 +144,7 @@ class SmoothedHinge(Loss):
         return np.asarray(chance * (1 - chance) / self.width)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class UserLoss(Loss):
     """A loss of your own, which is public: its first two derivatives and what they are bounded by.
 
@@ -181,12 +180,14 @@ class UserLoss(Loss):
 
     def _check(self) -> None:
         """Refuse a loss that contradicts its declared constants anywhere on a public set of samples."""
-        slope, bend = (np.asarray(f(_SAMPLES), dtype=np.float64) for f in (self.slope_of, self.bend_of))
+        with np.errstate(all="ignore"):
+            slope, bend = (np.asarray(f(_SAMPLES), dtype=np.float64) for f in (self.slope_of, self.bend_of))
         if slope.shape != _SAMPLES.shape or bend.shape != _SAMPLES.shape:
             raise ParameterError("slope_of and bend_of must return one number for each that they are given")
+        finite = np.isfinite(slope) & np.isfinite(bend)
+        self._refuse(~finite, "is finite")
         rises = np.diff(slope) / np.diff(_SAMPLES)
         wrong = [
-            (~np.isfinite(slope) | ~np.isfinite(bend), "is finite"),
             (np.abs(slope) > self.lipschitz * (1 + 1e-9), f"has slopes within lipschitz={self.lipschitz!r}"),
             (bend < -1e-9 * self.curvature, "is convex"),
             (bend > self.curvature * (1 + 1e-9), f"has second derivatives within curvature={self.curvature!r}"),
@@ -195,9 +196,13 @@ class UserLoss(Loss):
             (np.append(self._mismatch(slope, bend), 0.0) > 1e-2 * self.curvature, "has bend_of the slope of slope_of"),
         ]
         for where, claim in wrong:
-            if where.any():
-                at = float(_SAMPLES[np.flatnonzero(where)[0]])
-                raise ParameterError(f"the loss declares that it {claim}, which is false at {at:g}")
+            self._refuse(where, claim)
+
+    @staticmethod
+    def _refuse(where: NDArray[np.bool_], claim: str) -> None:
+        if where.any():
+            at = float(_SAMPLES[np.flatnonzero(where)[0]])
+            raise ParameterError(f"the loss declares that it {claim}, which is false at {at:g}")
 
     @staticmethod
     def _mismatch(slope: Floats, bend: Floats) -> Floats:
@@ -208,12 +213,25 @@ class UserLoss(Loss):
         return np.where(close, np.maximum(0, np.abs(np.diff(slope) / np.diff(_SAMPLES) - between) - allowed), 0.0)
 
     def slope(self, at: Floats) -> Floats:
-        values = np.broadcast_to(np.asarray(self.slope_of(at), dtype=np.float64), at.shape)
-        return np.clip(np.nan_to_num(values, nan=0.0), -self.lipschitz, self.lipschitz)
+        return np.clip(_guarded(self.slope_of, at), -self.lipschitz, self.lipschitz)
 
     def bend(self, at: Floats) -> Floats:
-        values = np.broadcast_to(np.asarray(self.bend_of(at), dtype=np.float64), at.shape)
-        return np.clip(np.nan_to_num(values, nan=0.0), 0.0, self.curvature)
+        return np.clip(_guarded(self.bend_of, at), 0.0, self.curvature)
+
+
+def _guarded(curve: Curve, at: Floats) -> Floats:
+    """A user's function at private numbers: nothing that it does may show, and one number takes nothing from others."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            values = np.broadcast_to(np.asarray(curve(at), dtype=np.float64), at.shape)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an error would be an output
+        if at.size == 1:
+            return np.zeros_like(at)
+        return np.concatenate([_guarded(curve, one) for one in at.reshape(-1, 1)]).reshape(at.shape)
+    return np.nan_to_num(values, nan=0.0)
 
 
 NAMED: dict[str, Callable[[], Loss]] = {

@@ -130,11 +130,13 @@ class KernelMachine(Target):
 
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> KernelMachine:
         """The same with a mechanism and a number for C; a squared loss under objective noise becomes a Huber loss."""
+        if isinstance(basis, Basis):
+            super().check_basis(basis, box)
         options = [m for m in ("objective", "output") if self.mechanism in ("auto", m)]
         refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
-            raise ParameterError(str(refusals[options[0]]))
+            raise ParameterError(str(refusals[options[-1]]))
         found = [self._with(m, box, n, privacy, basis) for m in possible]
         found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
         if len(found) == 1 or isinstance(self.C, str):
@@ -255,12 +257,15 @@ class KernelMachine(Target):
         return predicted_noise(features_of(self.kernel, chosen, box), self.settled_learner)
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        handed = self._handed(basis, box)
+        if isinstance(basis, Bernstein):
+            return Errors(handed.mean_noise(law), handed.worst_width(law, confidence), None, None)
         mean = self._forecast(basis, box, n, self.settled_learner.privacy)
-        missed = 0.0 if isinstance(basis, Coordinates) else None
+        missed = 0.0
         if isinstance(basis, Landmarks):
             whole = features_of(self.kernel, basis.whole, box)
             missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner)[0]
-        return Errors(mean, self._handed(basis, box).worst_width(law, confidence), missed, None)
+        return Errors(mean, handed.worst_width(law, confidence), missed, None)
 
     def noise_words(self, basis: Basis, box: Box, law: NoiseLaw) -> str:
         told = super().noise_words(basis, box, law)

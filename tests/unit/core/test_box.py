@@ -1,13 +1,12 @@
-"""The public domain: what a box accepts, what it refuses, and what it does to records and points."""
+"""The public domain: what a box accepts, what it refuses, and what it does to records."""
 
 import math
 
 import numpy as np
 import pytest
 
-from sfumato.bases.unit import from_unit, to_unit
 from sfumato.core.box import Box, Categorical, Integer, Interval, Periodic
-from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
+from sfumato.errors import ParameterError, ParameterTypeError
 
 # --- making one ---------------------------------------------------------------------------------------------
 
@@ -228,59 +227,3 @@ def test_max_norm_holds_at_every_magnitude(size, radius):
     with np.errstate(all="ignore"):
         cleaned = box.clean(np.array([[size, -size, size / 2]]))[0]
     assert math.hypot(*cleaned) <= radius * (1 + 1e-12)
-
-
-# --- points -------------------------------------------------------------------------------------------------
-
-
-def test_bounds_map_to_zero_and_one_exactly():
-    box = Box([(0.1, 0.7), (-3, 1e9)])
-    assert to_unit(box, [[0.1, -3], [0.7, 1e9]]).tolist() == [[0.0, 0.0], [1.0, 1.0]]
-    assert from_unit(box, np.array([[0.0, 0.0], [1.0, 1.0]])).tolist() == [[0.1, -3.0], [0.7, 1e9]]
-
-
-def test_unit_and_back_is_the_identity():
-    box = Box([(-3, 7), (100, 101)])
-    points = np.array([[0.0, 100.25], [-2.5, 100.875]])
-    assert from_unit(box, to_unit(box, points)) == pytest.approx(points, abs=1e-12)
-
-
-@pytest.mark.parametrize("points", [[0.5], 0.5, np.array([0.5]), [[0.5]], (0.5,)])
-def test_one_column_takes_flat_points(points):
-    assert to_unit(Box([(0, 1)]), points).tolist() == [[0.5]]
-
-
-@pytest.mark.parametrize("points", [[0.5, 0.5], [[0.5]], [[0.1, 0.2, 0.3]], np.zeros((1, 2, 2)), 0.5])
-def test_points_of_the_wrong_shape_are_refused(points):
-    with pytest.raises(ParameterError, match=r"shape \(m, 2\)"):
-        to_unit(Box([(0, 1), (0, 1)]), points)
-
-
-@pytest.mark.parametrize("bad", [-0.001, 1.001, math.inf, -math.inf])
-def test_points_outside_are_refused_and_shown(bad):
-    with pytest.raises(OutsideBoxError, match="outside='clip'") as error:
-        to_unit(Box({"age": (0, 1)}), [0.5, bad, bad])
-    assert "2 of 3" in str(error.value)
-    assert repr(bad) in str(error.value)
-
-
-@pytest.mark.parametrize(("bad", "edge"), [(-0.001, 0.0), (1.001, 1.0), (math.inf, 1.0), (-math.inf, 0.0)])
-def test_points_outside_may_be_clipped(bad, edge):
-    assert to_unit(Box([(0, 1)]), [bad], "clip").tolist() == [[edge]]
-
-
-@pytest.mark.parametrize("outside", ["refuse", "clip"])
-def test_points_must_be_numbers(outside):
-    with pytest.raises(OutsideBoxError, match="NaN"):
-        to_unit(Box([(0, 1)]), [math.nan], outside)
-
-
-@pytest.mark.parametrize("outside", ["wrap", None, 3])
-def test_outside_must_be_a_known_word(outside):
-    with pytest.raises(ParameterError, match="outside"):
-        to_unit(Box([(0, 1)]), [0.5], outside)
-
-
-def test_no_points_are_fine():
-    assert to_unit(Box([(0, 1), (0, 1)]), np.zeros((0, 2))).shape == (0, 2)
-    assert to_unit(Box([(0, 1)]), []).shape == (0, 1)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import mpmath
 import pytest
 
-from sfumato.core.gaussian import _mills, gaussian_delta, noise_multiplier, smallest, zcdp_delta
+from sfumato.core.gaussian import _mills, chi_delta, gaussian_delta, noise_multiplier, smallest, zcdp_delta
 
 DIGITS = 60
 MUS = [1e-8, 1e-5, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0]
@@ -172,3 +172,56 @@ def test_zcdp_delta_covers_the_gaussian_mechanism(rho):
 @pytest.mark.parametrize(("rho", "epsilon"), [(5e-324, 1.0), (1e300, 1.0), (1.0, 1e308), (1e-300, 0.0)])
 def test_zcdp_delta_is_a_probability_at_the_extremes(rho, epsilon):
     assert 0 <= zcdp_delta(rho, epsilon) <= 1
+
+
+# --- a shift within a known subspace --------------------------------------------------------------------------
+
+
+@cache
+def exact_chi(ratio: float, epsilon: float, dimension: int) -> mpmath.mpf:
+    """``E[(1 - exp(epsilon - ratio^2/2 - ratio chi))_+]`` by quadrature, to 30 digits."""
+    with mpmath.workdps(30):
+        shift, loss = mpmath.mpf(ratio), mpmath.mpf(epsilon)
+        start = max(mpmath.mpf(0), loss / shift - shift / 2)
+        factor = 2 ** (1 - mpmath.mpf(dimension) / 2) / mpmath.gamma(mpmath.mpf(dimension) / 2)
+
+        def excess(x: mpmath.mpf) -> mpmath.mpf:
+            return (
+                -factor
+                * x ** (dimension - 1)
+                * mpmath.exp(-x * x / 2)
+                * mpmath.expm1(loss - shift * shift / 2 - shift * x)
+            )
+
+        return mpmath.quad(excess, [start + place for place in (0, 0.1, 0.5, 1, 2, 4, 8, 16, 40)])
+
+
+CHI_CASES = [
+    (ratio, epsilon, dimension)
+    for ratio in (0.01, 0.1, 0.5, 2.0)
+    for epsilon in (0.05, 0.5, 1.0, 5.0)
+    for dimension in (2, 4, 20)
+    if epsilon / ratio < 37
+]
+
+
+@pytest.mark.parametrize(("ratio", "epsilon", "dimension"), CHI_CASES)
+def test_chi_delta_is_an_upper_bound_and_a_useful_one(ratio, epsilon, dimension):
+    found, exact_value = chi_delta(ratio, epsilon, dimension), exact_chi(ratio, epsilon, dimension)
+    assert found >= exact_value
+    if epsilon / ratio - ratio / 2 > math.sqrt(dimension) + 2:  # in the tail, which grants speak of
+        assert found <= 1.5 * exact_value
+
+
+@pytest.mark.parametrize("dimension", [2, 4, 10])
+def test_chi_delta_of_more_dimensions_or_less_noise_is_larger(dimension):
+    assert chi_delta(0.2, 1.0, dimension) < chi_delta(0.2, 1.0, dimension + 2)
+    assert chi_delta(0.2, 1.0, dimension) < chi_delta(0.21, 1.0, dimension)
+    assert chi_delta(0.2, 1.0, dimension) > chi_delta(0.2, 1.1, dimension)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "epsilon"), [(1e-300, 1.0), (1e300, 1.0), (1e-3, 100.0), (1e-8, 1e-8), (1.0, 0.0), (5e-324, 1e-300)]
+)
+def test_chi_delta_is_a_probability_at_the_extremes(ratio, epsilon):
+    assert 0 < chi_delta(ratio, epsilon, 2) <= 1

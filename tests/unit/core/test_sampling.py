@@ -395,6 +395,44 @@ def test_l2_noise_points_where_the_turn_says(turn, feed_bits):
     assert math.isclose(angle, turn, abs_tol=1e-8)
 
 
+def normals_of(uniforms, bits, size):
+    """The normals that the uniforms describe, to many digits."""
+    with mpmath.workdps(DIGITS):
+        points = [(mpmath.mpf(k) + mpmath.mpf(1) / 2) / mpmath.mpf(2) ** bits for k in uniforms]
+        pairs, found = (size + 1) // 2, []
+        for length, turn in zip(points[:pairs], points[pairs:], strict=True):
+            long = mpmath.sqrt(-2 * mpmath.log(length))
+            found += [long * mpmath.cos(2 * mpmath.pi * turn), long * mpmath.sin(2 * mpmath.pi * turn)]
+        return found[:size]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+@pytest.mark.parametrize("deviation", [Fraction(1, 3), Fraction(10), Fraction(2**40, 3)])
+def test_a_rounded_gaussian_is_the_rounding_of_the_real_vector(size, deviation, feed_bits):
+    generator = random.Random(12)
+    for _ in range(10):
+        uniforms = [generator.getrandbits(128) for _ in range(2 * ((size + 1) // 2))]
+        asked, _ = feed_bits(*uniforms)
+        expected = [int(mpmath.nint(as_mpf(deviation) * z)) for z in normals_of(uniforms, 128, size)]
+        found = sampling.rounded_gaussian(size, deviation)
+        assert found.tolist() == expected
+        assert found.dtype == np.int64
+        assert asked == [128] * len(uniforms)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_gaussian_on_the_edge_of_rounding_reads_more_bits(side, feed_bits):
+    """A deviation that puts the normal at 2.5 to within 128 bits: the next 64 bits decide between 2 and 3."""
+    length, turn, shift = 2**126, 2**125, 2**40
+    with mpmath.workdps(DIGITS):
+        (normal,) = normals_of([length << 64 | 2**63, turn << 64 | 2**63], 192, 1)
+        deviation = Fraction(int(mpmath.nint(mpmath.mpf(5) / 2 / normal * 2**400)), 2**400)
+    asked, waiting = feed_bits(length, turn, 2**63 - side * shift, 2**63)
+    assert sampling.rounded_gaussian(1, deviation).tolist() == [3 if side > 0 else 2]  # a smaller U is longer
+    assert asked == [128, 128, 64, 64]
+    assert waiting == []
+
+
 # --- decimals -------------------------------------------------------------------------------------------------
 
 

@@ -476,6 +476,50 @@ def test_categories_of_the_other_type_are_refused(make):
         open_table(make({"grade": ["1", "2"]}), GRADE, "row")
 
 
+# --- with a response --------------------------------------------------------------------------------------------
+
+
+def with_response(table, box, kind, rows):
+    parts = list(table.labelled(box, "y", kind, rows))
+    return np.concatenate([np.stack(columns, axis=1) for columns, _ in parts]), [v for _, part in parts for v in part]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 100])
+def test_a_response_comes_with_its_records_in_any_chunks(rows, tmp_path):
+    raw, y = np.array([[1.0, 20.0], [math.nan, 30.0], [500.0, -1.0]]), np.array([0.5, math.nan, -7.0])
+    data = {"bmi": raw[:, 1], "y": y, "age": raw[:, 0]}
+    pd.DataFrame(data).to_csv(tmp_path / "t.csv", index=False)
+    for source in ((raw, y), (raw, y[:, None]), *(make(data) for make in FRAMES), tmp_path / "t.csv"):
+        table = open_table(source, BOX, "row", {"y": (0, 1)})
+        records, values = with_response(table, BOX, sf.Box([(0, 1)]).columns[0], rows)
+        assert np.array_equal(records, raw, equal_nan=True)  # as they were read: whoever asks cleans them
+        assert np.array_equal(values, y, equal_nan=True)
+
+
+def test_a_response_of_text_in_a_pair():
+    _, values = with_response(
+        open_table((np.zeros((3, 2)), np.array(["b", "a", ""])), BOX, "row"), BOX, SEX.columns[0], 2
+    )
+    assert values == ["b", "a", ""]
+
+
+@pytest.mark.parametrize("y", [np.zeros(3), np.zeros((3, 1)), np.array([1, 2, 3])])
+def test_a_response_that_should_be_text_is_refused(y):
+    with pytest.raises(SchemaError, match="text as declared"):
+        list(open_table((np.zeros((3, 2)), y), BOX, "row").labelled(BOX, "y", SEX.columns[0], 9))
+
+
+@pytest.mark.parametrize("y", [np.array(["a", "b", "c"]), np.zeros((3, 2))])
+def test_a_response_that_should_be_one_number_is_refused(y):
+    with pytest.raises(SchemaError, match="one value for each row, numbers as declared"):
+        list(open_table((np.zeros((3, 2)), y), BOX, "row").labelled(BOX, "y", GRADE.columns[0], 9))
+
+
+def test_an_array_alone_has_no_response():
+    with pytest.raises(SchemaError, match="an array has no column 'y'"):
+        list(open_table(np.zeros((3, 2)), BOX, "row").labelled(BOX, "y", GRADE.columns[0], 9))
+
+
 # --- persons ----------------------------------------------------------------------------------------------------
 
 IDS = ["a", "b", "a", None, "a", "b", ""]

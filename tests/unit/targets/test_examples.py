@@ -1,0 +1,273 @@
+"""Labelled records: every kind of table gives the same examples, and what was not declared says nothing."""
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import sfumato as sf
+from sfumato.engines.tables import open_table
+from sfumato.errors import PrivateDataError, SchemaError
+from sfumato.releases.response import Response
+from sfumato.targets import examples as module
+from sfumato.targets.examples import FixedPoint, Labelled
+from sfumato.targets.learning import features_of
+from sfumato.targets.losses import Logistic
+from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate
+
+BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
+ILL = Response("ill", classes=("no", "yes"))
+GRADE = Response("grade", classes=(1, 2, 5))
+SCORE = Response("score", range=(-10.0, 30.0))
+AGES = [34.0, -5.0, math.nan, 1e300, 0.5, 110.0, 20.0, 20.0]
+BMIS = [21.5, 99.0, 30.0, math.nan, 10.0, 60.0, 30.0, 30.0]
+CLEAN = [[34.0, 21.5], [0.0, 60.0], [math.nan, 30.0], [110.0, math.nan], [0.5, 10.0], [110.0, 60.0], [20.0, 30.0]]
+CLEAN.append([20.0, 30.0])
+ILLS = ["yes", "no", "no", "yes", "maybe", "", None, "yes"]
+ILL_TARGETS = [[1.0], [-1.0], [-1.0], [1.0], [math.nan], [math.nan], [math.nan], [1.0]]
+GRADES = [1.0, 2.0, 5.0, 3.0, math.nan, 1.5, 5.0, 2.0]
+NONE = [math.nan] * 3
+GRADE_TARGETS = [[1, -1, -1], [-1, 1, -1], [-1, -1, 1], NONE, NONE, NONE, [-1, -1, 1], [-1, 1, -1]]
+SCORES = [-10.0, 30.0, 10.0, 99.0, -99.0, math.nan, 20.0, 0.0]
+SCORE_TARGETS = [[-1.0], [1.0], [0.0], [1.0], [-1.0], [math.nan], [0.5], [-0.5]]
+
+
+def optional(values):
+    return [None if isinstance(v, float) and math.isnan(v) else v for v in values]
+
+
+COLUMNS = {"age": AGES, "bmi": BMIS, "ill": ILLS, "grade": GRADES, "score": SCORES}
+PLAIN = {name: optional(values) for name, values in COLUMNS.items()}
+
+
+def as_csv(tmp_path):
+    rows = zip(*PLAIN.values(), strict=True)
+    lines = [",".join("" if v is None else str(v) for v in row) for row in rows]
+    (tmp_path / "t.csv").write_text(",".join(COLUMNS) + "\n" + "\n".join(lines) + "\n")
+    return tmp_path / "t.csv"
+
+
+def as_parquet(tmp_path):
+    parquet.write_table(pa.table(PLAIN), tmp_path / "t.parquet", row_group_size=3)
+    return tmp_path / "t.parquet"
+
+
+SOURCES = {
+    "pandas": lambda _: pd.DataFrame(COLUMNS),
+    "pandas nullable": lambda _: pd.DataFrame(COLUMNS).convert_dtypes(),
+    "pandas categorical": lambda _: pd.DataFrame(COLUMNS | {"ill": pd.Categorical(ILLS)}),
+    "polars": lambda _: pl.DataFrame(PLAIN),
+    "polars categorical": lambda _: pl.DataFrame(PLAIN).with_columns(pl.col("ill").cast(pl.Categorical)),
+    "pyarrow": lambda _: pa.table(PLAIN),
+    "pyarrow dictionary": lambda _: pa.table(PLAIN | {"ill": pa.array(ILLS).dictionary_encode()}),
+    "csv": as_csv,
+    "parquet": as_parquet,
+}
+responses = pytest.mark.parametrize(
+    ("response", "targets"),
+    [(ILL, ILL_TARGETS), (GRADE, GRADE_TARGETS), (SCORE, SCORE_TARGETS)],
+    ids=["text", "n", "r"],
+)
+
+
+def labelled(data, response, box=BOX):
+    return Labelled(open_table(data, box, "row", {response.name: response.column}), response)
+
+
+def joined(pairs):
+    records, targets = zip(*pairs, strict=True)
+    return np.concatenate(records), np.concatenate(targets)
+
+
+# --- the same examples from everywhere --------------------------------------------------------------------------
+
+
+@responses
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_table_gives_the_same_records_and_targets(source, response, targets, tmp_path):
+    gathered = labelled(SOURCES[source](tmp_path), response)
+    assert (gathered.rows, gathered.outputs) == (8, response.outputs)
+    records, found = joined(gathered.pairs(BOX))
+    assert np.array_equal(records, CLEAN, equal_nan=True)
+    assert np.array_equal(found, targets, equal_nan=True)
+
+
+@responses
+def test_pairs_of_arrays_give_them_too(response, targets):
+    """Text in an array has no missing value; the word stands for one that is not declared."""
+    y = np.array(["" if v is None else v for v in ILLS]) if response is ILL else np.array(COLUMNS[response.name])
+    for data in ((np.array([AGES, BMIS]).T, y), (np.array([AGES, BMIS]).T, y[:, None])):
+        records, found = joined(labelled(data, response).pairs(BOX))
+        assert np.array_equal(records, CLEAN, equal_nan=True)
+        assert np.array_equal(found, targets, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, bool])
+def test_classes_of_every_type_of_number(dtype):
+    y = np.array([0, 1, 1], dtype=dtype)
+    _, found = joined(labelled((np.zeros((3, 2)), y), Response("y", classes=(0, 1))).pairs(BOX))
+    assert found.tolist() == [[-1.0], [1.0], [1.0]]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308, 5e-324, 1 + 1e-15])
+def test_any_number_that_is_no_class_says_nothing(value):
+    with np.errstate(all="raise"):
+        _, found = joined(labelled((np.zeros((2, 2)), np.array([value, 1.0])), GRADE).pairs(BOX))
+    assert np.isnan(found[0]).all()
+    assert found[1].tolist() == [1.0, -1.0, -1.0]
+
+
+def test_records_of_a_bounded_norm_are_scaled_back():
+    box = sf.Box([(-10, 10), (-10, 10)], max_norm=5.0)
+    records, _ = joined(labelled((np.array([[6.0, 8.0]]), np.zeros(1)), SCORE, box).pairs(box))
+    assert records[0] == pytest.approx([3.0, 4.0])
+
+
+def test_only_the_rows_of_persons_that_are_kept():
+    data = pl.DataFrame({"age": [1.0, 2.0, 3.0], "bmi": [20.0] * 3, "score": [0.0] * 3, "who": ["a", "a", "b"]})
+    table = open_table(data, BOX, sf.Person("who", 1), {"score": SCORE.column})
+    assert joined(Labelled(table, SCORE).pairs(BOX))[0][:, 0].tolist() == [1.0, 3.0]
+
+
+# --- the schema -------------------------------------------------------------------------------------------------
+
+
+def test_an_array_has_no_response():
+    with pytest.raises(SchemaError, match=r"an array has no column 'ill'; pass an \(X, y\) pair, or a table"):
+        list(labelled(np.zeros((3, 2)), ILL).pairs(BOX))
+
+
+@pytest.mark.parametrize(
+    ("y", "response"), [(np.zeros(3), ILL), (np.array(["a"] * 3), SCORE), (np.array(["1"] * 3), GRADE)]
+)
+def test_a_response_of_the_other_type_is_refused(y, response):
+    with pytest.raises(SchemaError, match=r"y must hold one value for each row, (text|numbers) as declared"):
+        list(labelled((np.zeros((3, 2)), y), response).pairs(BOX))
+
+
+def test_several_responses_are_refused():
+    with pytest.raises(SchemaError, match="one value for each row, numbers as declared"):
+        list(labelled((np.zeros((3, 2)), np.zeros((3, 2))), SCORE).pairs(BOX))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_table_without_the_response_is_refused(make):
+    with pytest.raises(SchemaError, match="no column 'ill'"):
+        labelled(make({"age": [1.0], "bmi": [20.0]}), ILL)
+    with pytest.raises(SchemaError, match="no column 'bmi'"):
+        list(labelled(make({"age": [1.0], "ill": ["no"]}), ILL).pairs(BOX))
+    with pytest.raises(SchemaError, match="'ill' must hold text"):
+        labelled(make({"age": [1.0], "bmi": [20.0], "ill": [1]}), ILL)
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------
+
+
+def cloud(rows):
+    generator = np.random.default_rng(rows)
+    points = generator.uniform(-20, 130, size=(rows, 2))
+    points[::7, 0] = np.nan
+    return points, np.where(generator.uniform(size=rows) < 0.1, 9.0, np.where(points[:, 1] > 40, 5.0, 1.0))
+
+
+TWO = Response("y", classes=(1, 5))
+FEATURES = features_of(sf.RBF(2.0), sf.Landmarks(16), BOX)
+
+
+def fixed(data, features=FEATURES, stride=1):
+    return FixedPoint(labelled(data, TWO), features, stride)
+
+
+@pytest.mark.parametrize("rows", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 20_000])
+def test_blocks_are_of_one_shape_and_hold_every_record_once(rows):
+    points, y = cloud(rows)
+    example = fixed((points, y))
+    blocks = list(example.blocks())
+    assert all(f.shape == (BLOCK, FEATURES.size) and t.shape == (BLOCK, 1) for f, t in blocks)
+    known = np.concatenate([np.zeros(0), *(t[:, 0] for _, t in blocks)])
+    kept = np.isin(y, (1.0, 5.0)) & ~np.isnan(points[:, 0])
+    assert np.array_equal(known[~np.isnan(known)], np.where(y[kept] == 5.0, 1.0, -1.0))
+
+
+def test_records_that_say_nothing_have_no_features():
+    points, y = cloud(3000)
+    for features, targets in fixed((points, y)).blocks():
+        silent = np.isnan(targets[:, 0])
+        assert silent.any() and not features[silent].any()
+        assert features[~silent].any(axis=1).all()
+
+
+def test_a_user_kernel_never_sees_a_missing_value_or_an_undeclared_label():
+    seen = []
+
+    def watching(x, z):
+        seen.append(x.copy())
+        return np.exp(-((x[:, None] - z[None]) ** 2).sum(axis=2))
+
+    features = features_of(sf.UserKernel(watching, 1.0), sf.Landmarks(9), BOX)
+    seen.clear()
+    list(fixed((np.array([[np.nan, 20.0], [110.0, 60.0], [0.0, 10.0]]), np.array([1.0, 7.0, 5.0])), features).blocks())
+    assert np.unique(np.concatenate(seen), axis=0).tolist() == [[-0.5, -0.5], [0.0, 0.0]]
+
+
+def test_passes_see_the_same_whether_features_are_kept_or_computed_again(monkeypatch):
+    data = cloud(9000)
+    kept = fixed(data)
+    first, second = list(kept.blocks()), list(kept.blocks())
+    monkeypatch.setattr(module, "_KEPT", 10)
+    again = fixed(data)
+    for blocks in (second, list(again.blocks()), list(again.blocks())):
+        for (f, t), (g, u) in zip(first, blocks, strict=True):
+            assert np.array_equal(f, g) and np.array_equal(t, u, equal_nan=True)
+
+
+def test_however_the_table_is_cut_a_pass_finds_the_same_bits(tmp_path):
+    points, y = cloud(15_000)
+    columns = {"age": points[:, 0], "bmi": points[:, 1], "y": y}
+    table = pa.table(columns)
+    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=1234)
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    sources = [
+        (points, y), pd.DataFrame(columns), pl.DataFrame(columns), table, tmp_path / "t.parquet", tmp_path / "t.csv",
+        pa.concat_tables([table[:100], table[100:9000], table[9000:]]),
+        (points[::-1].copy(), y[::-1].copy()),
+    ]  # fmt: skip
+    weights = Weights(np.random.default_rng(1).normal(size=(1, FEATURES.size)))
+    found = {
+        evaluate(
+            Problem(fixed(source), Logistic(), 1e-3, 1.0, np.zeros((1, FEATURES.size))), weights, curved=False
+        ).gradient.tobytes()
+        for source in sources
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(("rows", "wanted"), [(20_000, 1000), (20_000, 15_000), (50, 1000), (9999, 3)])
+def test_a_sample_is_evenly_spaced(rows, wanted):
+    y = np.where(np.arange(rows) % 2, 1.0, 5.0)
+    points = np.stack([np.arange(rows) / rows * 110, np.full(rows, 20.0)], axis=1)
+    features = features_of(sf.LinearKernel(0.0), sf.Coordinates(), BOX)
+    blocks = list(FixedPoint(labelled((points, y), TWO), features).sample(wanted).blocks())
+    seen = np.concatenate([f[~np.isnan(t[:, 0])] for f, t in blocks])
+    stride = max(1, rows // wanted)
+    assert len(seen) == math.ceil(rows / stride)
+    ages = (seen[:, 0] * 2.0**features.exponent + 0.5) * rows
+    assert ages == pytest.approx(np.arange(0, rows, stride), abs=0.1)
+
+
+# --- private ----------------------------------------------------------------------------------------------------
+
+
+def test_neither_prints_copies_nor_pickles():
+    source = labelled(cloud(10), TWO)
+    for thing, text in ((source, "<private labelled records>"), (fixed(cloud(10)), "<private examples>")):
+        assert repr(thing) == str(thing) == text
+        for leak in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(PrivateDataError):
+                leak(thing)

@@ -1,0 +1,167 @@
+"""The benchmarks' own arithmetic: baselines, closed forms, tables, and what happens where data or peers are missing."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+
+ROOT = Path(__file__).parents[2]
+if not (ROOT / "benchmarks").exists():
+    pytest.skip("this checkout has no benchmarks", allow_module_level=True)
+sys.path.append(str(ROOT))
+
+from benchmarks import machine_baselines, machine_data, machine_figures, machines, machines_speed, reproduce  # noqa: E402
+from benchmarks.machine_baselines import SemiInteractive, lattice_draws, lattice_errors  # noqa: E402
+from benchmarks.machine_data import SQUARE, exact_on_square, exact_svm, square, two_gaussians  # noqa: E402
+from benchmarks.tables import show  # noqa: E402
+from benchmarks.timing import row  # noqa: E402
+
+
+def test_figure_2_has_1500_records_of_each_class_in_the_square():
+    records, labels = two_gaussians()
+    assert records.min() >= 0
+    assert records.max() <= 1
+    assert [int((labels == side).sum()) for side in (1, -1)] == [1500, 1500]
+    assert records[labels == 1].mean(axis=0) == pytest.approx([0.3, 0.5], abs=0.02)
+    assert np.cov(records[labels == -1].T) == pytest.approx(np.array([[0.01, 0.008], [0.008, 0.015]]), abs=0.002)
+
+
+def test_the_closed_form_is_the_minimiser():
+    records, labels = two_gaussians()
+    assert (labels * exact_svm(records)).max() < 1  # so each record's dual variable is at its upper bound
+    target = sf.KernelMachine("hinge", sf.RBF(0.5), C=1.0, classes=[-1, 1])
+    quiet = sf.release(target, (records, labels), SQUARE, sf.Privacy(epsilon=1e6), basis=sf.Landmarks(25))
+    assert quiet(square()) == pytest.approx(exact_on_square(), abs=2e-5)
+
+
+def test_the_lattice_noise_is_proportional_to_the_sensitivity():
+    quiet = lattice_draws(3, 2, 1.0, 1e-12)[:5]
+    printed, corrected = (lattice_draws(3, 2, 1.0, factor / 3000)[:5] - quiet for factor in (1, 2))
+    assert corrected == pytest.approx(2 * printed, abs=1e-8)
+    scale = 16 / 3000  # of the Laplace noise on (k+1)^2 values
+    corner = lattice_draws(3, 1, 1.0, 1 / 3000)[:, 0] - exact_svm(np.zeros((1, 2)))  # one value of the lattice alone
+    assert np.abs(corner).mean() == pytest.approx(scale, rel=0.35)  # 200 draws of a fixed seed
+
+
+def test_a_lattice_without_noise_is_near_the_learner():
+    (error, _), (flips, _) = lattice_errors(8, 3, 1e9, 1 / 3000)
+    assert error < 1e-3
+    assert flips < 5e-3
+
+
+def test_the_best_lattice_is_the_best(monkeypatch):
+    monkeypatch.setattr(machine_baselines, "DEGREES", (1, 6))
+    monkeypatch.setattr(machine_baselines, "ORDERS", (1,))
+    best, errors = machine_baselines.best_lattice(1.0, 2 / 3000)
+    assert best == (1, 1)
+    assert errors[0][0] < lattice_errors(6, 1, 1.0, 2 / 3000)[0][0]
+
+
+def semi_interactive() -> SemiInteractive:
+    seen = np.random.default_rng(0).normal(size=(50, 4))
+    return SemiInteractive(seen, np.array([1.0, -2.0, 0.5, 0.0]), 0.01, 10.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
+def test_the_printed_semi_interactive_noise_is_too_small(epsilon):
+    learner = semi_interactive()
+    assert 0.5 < learner.printed(epsilon, 1e-6) / learner.needed(epsilon, 1e-6) < 0.8
+
+
+def test_the_semi_interactive_learner_fits_noisy_predictions_in_a_ball():
+    learner, rng = semi_interactive(), np.random.default_rng(1)
+    assert learner.draw(0.0, "gaussian", rng) == pytest.approx(learner.learned)
+    assert np.linalg.norm(learner.draw(1e6, "laplace", rng)) == pytest.approx(10.0)
+    drawn = np.array([learner.draw(0.1, "gaussian", rng) - learner.learned for _ in range(4000)])
+    wanted = 0.01 * np.linalg.inv(learner.seen.T @ learner.seen)  # least squares' covariance
+    assert np.cov(drawn.T) == pytest.approx(wanted, abs=0.15 * wanted.max())
+
+
+def test_figure_2_is_judged_against_what_was_asked(monkeypatch):
+    monkeypatch.setattr(machines, "FIGURE_RELEASES", 4)
+    monkeypatch.setattr(machines, "TRIAL_RELEASES", 2)
+    monkeypatch.setattr(machine_baselines, "DEGREES", (2,))
+    monkeypatch.setattr(machine_baselines, "ORDERS", (2,))
+    rows = machines.figure2()
+    assert [r["asked"] for r in rows if "asked" in r] == ["<= 0.004", "<= 0.015"]
+    assert rows[0]["value"] < rows[2]["value"]  # the whitened learner against the lattice
+
+
+def test_a_table_by_epsilon_is_in_order_and_says_what_was_missed(capsys):
+    table = machines.Rows("accuracy of a thing", "accuracy", {1.0: (0.8, 0.9), 0.1: (0.7, None)})
+    table.add("ours", 1.0, (0.85, 0.001), judged=True)
+    table.add("ours", 0.1, (0.65, 0.002), judged=True)
+    table.same("not private", 0.95)
+    show("name", table.found)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[4].split() == ["epsilon", "0.1", "1"]
+    assert [line.split() for line in lines if line.strip().startswith("ours")] == [
+        ["ours", "0.65", "±0.002", "0.85", "±0.001"]
+    ]
+    missed = [line for line in lines if "NOT REACHED:" in line]
+    assert len(missed) == 1
+    assert "epsilon=0.1   asked >= 0.7" in missed[0]
+    assert [r["aim_met"] for r in table.found if "aim_met" in r] == [False]
+
+
+def test_a_row_has_an_aim_beside_what_is_asked():
+    assert row("x", 2.0, "s", "<= 3", 1.0)["met"]
+    assert not row("x", 2.0, "s", "<= 3", 1.0)["aim_met"]
+    assert "aim" not in row("x", 2.0, "s")
+
+
+@pytest.mark.parametrize(("what", "source"), [("kernel-fig2a", "covtype"), ("kernel-fig2b", "a9a")])
+def test_a_figure_without_its_data_is_skipped_with_the_reason(what, source, monkeypatch, capsys):
+    monkeypatch.setattr(machine_figures, source, lambda: None)
+    reproduce.main([what])
+    assert capsys.readouterr().out.startswith(f"skipped: it needs ../shared/data/{source}")
+
+
+def test_benchmarks_without_shared_data_say_what_they_leave_out(monkeypatch, capsys):
+    monkeypatch.setattr(machines, "figure2", list)
+    monkeypatch.setattr(machines, "a9a", lambda: None)
+    monkeypatch.setattr(machines, "covtype", lambda: None)
+    assert machines.run() == []
+    assert "a9a is left out" in (said := capsys.readouterr().out)
+    assert "CoverType is left out" in said
+
+
+def test_an_unknown_figure_is_refused_with_the_known_ones():
+    with pytest.raises(SystemExit, match="kernel-fig2b"):
+        reproduce.main(["figure-3"])
+
+
+def test_a_missing_peer_is_left_out_with_the_reason(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("DIFFPRIVLIB_PYTHON", str(tmp_path / "python"))
+    assert machine_baselines.diffprivlib_accuracies([1.0], 1) == {}
+    assert "diffprivlib is left out" in capsys.readouterr().out
+
+
+def test_boundaries_are_interpolated():
+    axis = np.linspace(0, 1, 5)
+    assert machine_figures._crossing(axis, axis - 0.3) == pytest.approx(0.3)
+    assert machine_figures._crossing(axis, axis + 1) is None
+
+
+def test_figures_print_as_tables_with_empty_cells(capsys):
+    reproduce.show([{"table": "t", "eps": 0.1, "found": None}, {"table": "t", "eps": 1.0, "found": 0.12345}], {})
+    assert capsys.readouterr().out.splitlines() == ["", "t", "eps   found", "0.1        ", "  1  0.1235"]
+
+
+@pytest.mark.slow
+def test_training_memory_is_measured_in_a_process_of_its_own():
+    rows = machines_speed.memory((2000, 4000))
+    assert [r["unit"] for r in rows] == ["MiB", "s", "MiB", "s", "MiB"]
+    assert all(r["value"] >= 0 for r in rows[:4])
+
+
+def test_a9a_fits_its_box():
+    task = machine_data.a9a()
+    if task is None:
+        pytest.skip("needs ../shared/data/a9a.libsvm.gz")
+    assert task.records.shape == (32561, 123)
+    assert np.linalg.norm(task.records, axis=1).max() <= machine_data.A9A_LONGEST * (1 + 1e-12)
+    assert set(np.unique(task.records)) == {0.0, 1.0}
