@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, demo, density, ledger, releases
+from sfumato.cli import box, classify, demo, density, ledger, predict, releases
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -98,6 +98,19 @@ app.command(
         "sfumato density cohort.csv --box columns.toml --epsilon 1 --ledger budget.db --account clinic-2026",
     )
 )(density.density)
+app.command(
+    epilog=examples(
+        "sfumato classify cohort.csv --label disease=no,yes --column age:0:110 --column bmi:10:60 --epsilon 1",
+        "sfumato classify cohort.csv --label stage=0,1,2 --box columns.toml --kernel linear --epsilon 1 --delta 1e-6",
+        "sfumato classify cohort.csv --label disease --box columns.toml --epsilon 1 --public-test open.csv --plan",
+    )
+)(classify.classify)
+app.command(
+    epilog=examples(
+        "sfumato predict model.sfumato new.csv -o predictions.csv",
+        "sfumato predict model.sfumato new.parquet --probability --certain",
+    )
+)(predict.predict)
 app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --json"))(releases.inspect)
 app.command(
     epilog=examples(

@@ -1,4 +1,4 @@
-"""The options that say what a density is of: columns with their public bounds, groups, bandwidths, bases."""
+"""The options that say what is published: columns with their public bounds, groups, labels, bandwidths, bases."""
 
 from __future__ import annotations
 
@@ -27,6 +27,37 @@ def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: 
     data
         Its schema says whether categories that look like numbers are numbers.
     """
+    chosen, known, norm = _chosen(columns, file)
+    _check_columns(chosen)
+    if by is None:
+        return sf.Box(chosen, max_norm=norm), None
+    name, groups = _listed("--by", by, known, data)
+    return sf.Box({**chosen, name: groups}), name
+
+
+def labelled_box(columns: Sequence[str], label: str, file: Path | None, data: Path) -> tuple[sf.Box, str, Any]:
+    """The box of ``--column`` and ``--box``, and the column of ``--label`` with its classes.
+
+    Parameters are those of ``public_box``; a label that the box file also has as a column is left out of the box.
+    """
+    chosen, known, norm = _chosen(columns, file)
+    name, classes = _listed("--label", label, known, data)
+    if not columns:
+        chosen.pop(name, None)
+    if not chosen:
+        raise ParameterError("a label told from which columns? give --column NAME:LOW:HIGH, or --box TOML")
+    if name in chosen:
+        raise ParameterError(f"--column {name} is the label itself; leave it out of the columns")
+    for other, column in chosen.items():
+        if column.kind == "categorical":
+            raise ParameterError(
+                f"--column {other}: a classifier needs numbers; code each category as a column of zeros and ones"
+            )
+    return sf.Box(chosen, max_norm=norm), name, classes.categories
+
+
+def _chosen(columns: Sequence[str], file: Path | None) -> tuple[dict[str, Any], Mapping[str, Any], float | None]:
+    """The columns that were asked for (all numbers of the box file by default), the file's own, and its norm."""
     from sfumato.boxfile import read_box
 
     whole = None if file is None else read_box(file)
@@ -39,11 +70,7 @@ def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: 
         chosen[name] = column
     if not columns:
         chosen = {name: column for name, column in known.items() if column.kind != "categorical"}
-    _check_columns(chosen)
-    if by is None:
-        return sf.Box(chosen, max_norm=None if whole is None else whole.max_norm), None
-    name, groups = _groups(by, known, data)
-    return sf.Box({**chosen, name: groups}), name
+    return chosen, known, None if whole is None else whole.max_norm
 
 
 def _column(text: str, file: Path | None) -> tuple[str, Any]:
@@ -83,17 +110,18 @@ def _check_columns(chosen: Mapping[str, Any]) -> None:
             )
 
 
-def _groups(by: str, known: Mapping[str, Any], data: Path) -> tuple[str, Any]:
-    name, given, listed = by.partition("=")
-    if not given:
+def _listed(option: str, given: str, known: Mapping[str, Any], data: Path) -> tuple[str, Any]:
+    """A column and its declared categories: ``NAME=A,B``, or a categorical column of the box file."""
+    name, equals, listed = given.partition("=")
+    if not equals:
         if name not in known or known[name].kind != "categorical":
             raise ParameterError(
-                f"--by must list the categories, such as --by {name}=A,B, or name a categorical column of --box, "
-                f"got {by!r}"
+                f"{option} must list the categories, such as {option} {name}=A,B, or name a categorical column of "
+                f"--box, got {given!r}"
             )
         return name, known[name]
     texts = [part.strip() for part in listed.split(",")]
-    with blaming(f"--by {by}"):
+    with blaming(f"{option} {given}"):
         if not name or not all(texts):
             raise ParameterError("it must be NAME=CATEGORY,CATEGORY,... with the categories that were declared")
         return name, sf.Categorical(_as_in(data, name, texts))

@@ -7,9 +7,22 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import PersonColumn, box_option
+from sfumato.cli.options import (
+    Data,
+    Delta,
+    Epsilon,
+    Force,
+    Neighbours,
+    Output,
+    PersonColumn,
+    Plan,
+    Plot,
+    Report,
+    Rho,
+    Rows,
+    box_option,
+)
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", show_default=False)]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -39,19 +52,6 @@ Post = Annotated[str, typer.Option(metavar="simplex|none", help="Make it a proba
 Missing = Annotated[
     str, typer.Option(metavar="drop|none", help="Leave out records with missing values, or state that there are none.")
 ]
-Rows = Annotated[
-    int | None,
-    typer.Option("--expected-rows", metavar="N", help="A public guess, where the number of rows is private."),
-]
-Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Spend this epsilon.")]
-Delta = Annotated[float, typer.Option(metavar="D", help="Spend this along with epsilon.")]
-Rho = Annotated[float | None, typer.Option(metavar="R", help="Instead of epsilon: for zCDP.")]
-Neighbours = Annotated[str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the release goes.")]
-Plot = Annotated[Path | None, typer.Option(metavar="PICTURE", help="Also draw it: a .png, .svg or .pdf.")]
-Report = Annotated[Path | None, typer.Option(metavar="HTML", help="Also write one page about it.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
-Plan = Annotated[bool, typer.Option("--plan", help="Say what to expect; read no record and spend nothing.")]
 
 
 def density(
@@ -83,14 +83,20 @@ def density(
     Bounds come from knowledge, never from the data. With --ledger and --account the release is paid for.
     """
     from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-    from sfumato.cli.publishing import Order, Outputs, granted, plan_density, publish_density
+    from sfumato.cli.density_order import density_order, plan_density
+    from sfumato.cli.density_words import density_data, density_rows
+    from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
+    from sfumato.cli.sparks import spark_lines
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, group = public_box(column or [], by, box, data)
     width = bandwidth_of(bandwidth, tune_bandwidth, tune_share)
     shape = {"post": post, "missing": missing, "expected_rows": expected_rows}
-    order = Order.of(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": group, **shape})
+    order = density_order(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": group, **shape})
     if plan:
         plan_density(ctx, order)
-    else:
-        publish_density(ctx, order, Outputs.checked(data, output, report, plot, force))
+        return
+    outputs = Outputs.checked(data, output, report, plot, force)
+    release, left = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
+    write_report(ctx, release, outputs)
+    summarise(ctx, release, outputs, left, density_rows(release), density_data(release), spark_lines)

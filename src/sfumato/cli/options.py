@@ -36,6 +36,21 @@ def settings(ctx: typer.Context) -> Settings:
 box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
 BoxFile = Annotated[Path, box_option]
 
+# What every command that publishes takes.
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", show_default=False)]
+Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Spend this epsilon.")]
+Delta = Annotated[float, typer.Option(metavar="D", help="Spend this along with epsilon.")]
+Rho = Annotated[float | None, typer.Option(metavar="R", help="Instead of epsilon: for zCDP.")]
+Neighbours = Annotated[str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")]
+Rows = Annotated[
+    int | None,
+    typer.Option("--expected-rows", metavar="N", help="A public guess, where the number of rows is private."),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the release goes.")]
+Plot = Annotated[Path | None, typer.Option(metavar="PICTURE", help="Also draw it: a .png, .svg or .pdf.")]
+Report = Annotated[Path | None, typer.Option(metavar="HTML", help="Also write one page about it.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+Plan = Annotated[bool, typer.Option("--plan", help="Say what to expect; read no record and spend nothing.")]
 PersonColumn = Annotated[
     str | None,
     typer.Option("--person", metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, not rows."),

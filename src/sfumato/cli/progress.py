@@ -9,7 +9,16 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from sfumato.cli.options import settings
@@ -39,20 +48,44 @@ def reading(ctx: typer.Context, first: str, then: str, public_rows: bool) -> Ite
     public_rows
         Whether the number of rows may be shown: it is private where neighbours add or remove, and with persons.
     """
+    with _late_bar(ctx, first, None) as bar:
+        if bar is None:
+            yield MemoryEngine()
+            return
+        shown, task = bar
+        yield WatchedEngine(
+            lambda rows: shown.advance(task, rows if public_rows else 0), lambda: shown.update(task, description=then)
+        )
+
+
+@contextmanager
+def counting(ctx: typer.Context, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Something to call with the number of rows that have been done since.
+
+    Parameters
+    ----------
+    total
+        How many there are, if that is known.
+    """
+    with _late_bar(ctx, what, total) as bar:
+        yield (lambda _: None) if bar is None else lambda rows: bar[0].advance(bar[1], rows)
+
+
+@contextmanager
+def _late_bar(ctx: typer.Context, what: str, total: int | None) -> Iterator[tuple[Progress, TaskID] | None]:
+    """A bar on stderr that appears if it takes a while and goes away at the end; None where nobody watches."""
     console = Console(stderr=True, highlight=False)
     if settings(ctx).json or not console.is_terminal:
-        yield MemoryEngine()
+        yield None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), _Rows())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
-    task = bar.add_task(first, total=None)
+    task = bar.add_task(what, total=total)
     late = threading.Timer(_PATIENCE, bar.start)
     late.daemon = True
     late.start()
     try:
-        yield WatchedEngine(
-            lambda rows: bar.advance(task, rows if public_rows else 0), lambda: bar.update(task, description=then)
-        )
+        yield bar, task
     finally:
         late.cancel()
         late.join()

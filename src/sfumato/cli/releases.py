@@ -19,8 +19,18 @@ Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One 
 
 def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease:
     """Load a release, refusing one that is neither a function nor a group of them."""
+    release = load_drawable(path)
+    if isinstance(release, sf.MachineRelease):
+        raise ParameterError(
+            f"{path}: a release of kind {release.kind!r}, this needs a function; use 'sfumato predict'"
+        )
+    return release
+
+
+def load_drawable(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.MachineRelease:
+    """Load a release that there are pictures and pages of."""
     release = sf.load(path)
-    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease):
+    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.MachineRelease):
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function")
     return release
 
@@ -76,6 +86,11 @@ def inspect(ctx: typer.Context, file: File) -> None:
 
         rows += [*density_rows(release), ("noise", words.noise_lines(release.law))]
         data |= density_data(release)
+    elif isinstance(release, sf.MachineRelease):
+        from sfumato.cli.machine_words import learner_noise_lines, machine_data, machine_rows
+
+        rows += [*machine_rows(release), ("noise", learner_noise_lines(release))]
+        data |= machine_data(release)
     else:
         if isinstance(release, sf.FunctionRelease):
             rows.append(("basis", [f"{release.basis!r}, {release.law.size:,} coefficients"]))
@@ -165,10 +180,10 @@ def plot(
     confidence: Confidence = 0.95,
     group: Group = None,
 ) -> None:
-    """Draw a release of one or two columns, with its band; of a density with three, each by itself."""
+    """Draw a release of one or two columns, with its band; with more, a density or a learner column by column."""
     from sfumato.cli.pictures import draw
 
-    release = of_group(load_function(file), group)
+    release = of_group(load_drawable(file), group)
     path = output_path(file, output, ".png")
     with working(ctx, "drawing"):
         draw(release, path, confidence)
@@ -186,7 +201,7 @@ def report(
     """Write one HTML page about a release, for people who will not run any code."""
     from sfumato.report import write
 
-    release = load_function(file)
+    release = load_drawable(file)
     path = output_path(file, output, ".html")
     with working(ctx, "writing the report"):
         write(release, path, confidence)

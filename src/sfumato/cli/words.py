@@ -15,6 +15,7 @@ from sfumato.releases.base import Receipt, Release
 from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.machine import MachineRelease
 
 _NOISES = {
     "laplace": "Laplace noise",
@@ -99,11 +100,23 @@ def number_words(value: float) -> str:
     return f"{value:.4g}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def title(release: Release) -> str:
     """What a release is, in a few words."""
     names = listed(release.box.names)
     if isinstance(release, GroupedDensityRelease):
         return f"densities of {names}, one for each {release.by} ({', '.join(map(str, release.groups))})"
+    if isinstance(release, MachineRelease):
+        what = "a regression" if release.classes is None else "a classifier"
+        return f"{what} of {release.response.name} from {names if release.box.dimension < 9 else 'many columns'}"
     if not isinstance(release, FunctionRelease) or not any(release.expansion.derivatives):
         return f"a {release.kind} of {names}"
     times = zip(release.box.names, release.expansion.derivatives, strict=True)

@@ -14,22 +14,38 @@ import numpy as np
 from sfumato.checks import probability
 from sfumato.errors import ParameterError
 from sfumato.extras import need
+from sfumato.plotting.learners import axes_needed, draw_panels, fill, shape_of, size_of
+from sfumato.plotting.machines import Panel, machine_panels
 from sfumato.plotting.panels import LEGEND, draw, style, tidy
 from sfumato.plotting.samples import View, check_drawable, views
-from sfumato.plotting.words import Drawable, exact, number, plain, quantity, short
+from sfumato.plotting.words import Drawable, Functions, exact, number, plain, quantity, short
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.machine import MachineRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["exact", "figure", "number", "plain", "plot", "quantity", "short", "style", "views"]
+__all__ = [
+    "exact",
+    "figure",
+    "machine_figure",
+    "number",
+    "plain",
+    "plot",
+    "quantity",
+    "short",
+    "style",
+    "views",
+]
 
 
 def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     """Draw a release and its band: a curve, or a surface beside its uncertainty.
 
     A density of three columns is drawn as the densities of each, groups on top of each other where they are curves.
+    A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
+    learner of more as its slopes, or along each column while the others stay in the middle of the box.
 
     Parameters
     ----------
@@ -42,6 +58,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     """
     matplotlib = need("matplotlib", "plot")
     probability("confidence", confidence)
+    if isinstance(release, MachineRelease):
+        return _plot_machine(release, ax, confidence)
     check_drawable(release)
     if ax is not None:
         given = _given_axes(ax, release)
@@ -58,12 +76,33 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     return made
 
 
+def _plot_machine(release: MachineRelease, ax: Any, confidence: float) -> Any:
+    panels = machine_panels(release, confidence)
+    if ax is not None:
+        draw_panels(panels, _checked_axes(ax, axes_needed(panels), release), 60, {})
+        return ax
+    with need("matplotlib", "plot").rc_context(style()):
+        rows, columns = shape_of(panels, stacked=False)
+        settings = {"figsize": size_of(panels), "layout": "constrained"}
+        made_figure, made = need("matplotlib.pyplot", "plot").subplots(rows, columns, **settings)
+        fill(made_figure, panels, list(np.atleast_1d(made).ravel()), stacked=False)
+    return made
+
+
 def figure(seen: Sequence[View], size: tuple[float, float], stacked: bool) -> Figure:
     """A figure that pyplot knows nothing of, to be written to a file; call it inside ``rc_context(style())``."""
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     rows, columns = _layout(seen)
     axes = made.subplots(rows * columns, 1) if stacked else made.subplots(rows, columns)
     _fill(made, seen, list(np.atleast_1d(axes).ravel()), stacked)
+    return made
+
+
+def machine_figure(panels: Sequence[Panel], size: tuple[float, float], stacked: bool) -> Figure:
+    """The same for a learner."""
+    made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    axes = made.subplots(*shape_of(panels, stacked))
+    fill(made, panels, list(np.atleast_1d(axes).ravel()), stacked)
     return made
 
 
@@ -92,11 +131,15 @@ def _shared(seen: Sequence[View], axes: Sequence[Axes]) -> list[tuple[View, list
     return [(view, [next(waiting) for _ in range(view.panels)]) for view in seen]
 
 
-def _given_axes(ax: Any, release: Drawable) -> list[Axes]:
+def _given_axes(ax: Any, release: Functions) -> list[Axes]:
     """The caller's axes as a list of the right length."""
     columns = release.box.dimension
     groups = len(release) if isinstance(release, GroupedDensityRelease) and columns == 2 else 1
-    panels = columns * groups
+    return _checked_axes(ax, columns * groups, release)
+
+
+def _checked_axes(ax: Any, panels: int, release: Drawable) -> list[Axes]:
+    columns = release.box.dimension
     kind = need("matplotlib.axes", "plot").Axes
     found = list(np.atleast_1d(np.asarray(ax, dtype=object)).ravel())
     if len(found) != panels or not all(isinstance(a, kind) for a in found):

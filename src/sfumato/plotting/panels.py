@@ -29,13 +29,13 @@ INK, MUTED, HAIR, ACCENT = "#2b2824", "#6e675d", "#d9d2c6", "#1f5a6b"
 # One for each group, told apart by dashes too, in grey and for every kind of eye; the second of a pair on dark axes.
 SERIES = (ACCENT, "#b4602a", "#7a4a8c", "#5f7d2d", "#a83a52", "#857b6d")
 SERIES_ON_DARK = ("#86bfcd", "#e0a26c", "#c8a2d8", "#aecb7f", "#e893a5", "#c4bcb0")
-_DASHES: tuple[Any, ...] = ("-", (0, (6, 1.6)), (0, (2.2, 1.4)), (0, (7, 1.5, 1.5, 1.5)), (0, (1, 1.2)), (0, (9, 3)))
+DASHES: tuple[Any, ...] = ("-", (0, (6, 1.6)), (0, (2.2, 1.4)), (0, (7, 1.5, 1.5, 1.5)), (0, (1, 1.2)), (0, (9, 3)))
 _ON_FILL = "#2c2a26"  # stays dark on a dark page, because the fills below it stay light
 # Lightness falls steadily along both maps, so that they keep their order in grey and for every kind of eye.
-_VALUES = ("#f3ede1", "#d3d3bf", "#9fb9ae", "#648f98", "#3a6379", "#27405a", "#1a2138")
-_WIDTHS = ("#f5efe5", "#e7d3b5", "#cfa878", "#a9774c", "#7a4a30", "#472a22")
+VALUES = ("#f3ede1", "#d3d3bf", "#9fb9ae", "#648f98", "#3a6379", "#27405a", "#1a2138")
+WIDTHS = ("#f5efe5", "#e7d3b5", "#cfa878", "#a9774c", "#7a4a30", "#472a22")
 
-_TITLE = 10.5
+TITLE = 10.5
 _FONTS = ("Source Sans 3", "Source Sans Pro", "Helvetica Neue", "Helvetica", "Arial", "Liberation Sans")
 _HATCH = {"hatch.color": _ON_FILL, "hatch.linewidth": 0.35}
 # Between title and axes, where it covers no data.
@@ -106,10 +106,10 @@ def _curves(view: View, ax: Axes, chars: int, legend: dict[str, Any] | None) -> 
     ax.set_ylabel(wrap(quantity(view.release), 40), parse_math=False)
     if legend is not None:
         lines = [line for line, _ in handles]
-        ax.legend(handles=[*lines, handles[0][1]], **legend)
-        _caption(ax, caption(view.release), chars)
+        add_legend(ax, [*lines, handles[0][1]], legend)
+        add_caption(ax, caption(view.release), chars)
     elif isinstance(view.release, DensityRelease):
-        _caption(ax, blur(view.release), chars)
+        add_caption(ax, blur(view.release), chars)
 
 
 def _curve(ax: Axes, seen: Sample, place: int, release: FunctionRelease) -> tuple[Any, Any]:
@@ -117,17 +117,17 @@ def _curve(ax: Axes, seen: Sample, place: int, release: FunctionRelease) -> tupl
     share = f"{100 * seen.confidence:.10g} % band"
     density = isinstance(release, DensityRelease)
     name = f"{share} of the noise" if not density else share if seen.label == "release" else f"{share} of each"
-    dark = _dark(ax)
+    dark = is_dark(ax)
     colour = (SERIES_ON_DARK if dark else SERIES)[place]
     band = ax.fill_between(x, low, high, color=colour, alpha=0.25 if dark else 0.16, linewidth=0, label=name, zorder=2)
     for edge in (low, high):  # a soft line, so that the band survives a grey printer
         ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
     (line,) = ax.plot(x, seen.values, color=colour, linewidth=1.9, solid_capstyle="round", label=seen.label, zorder=3)
-    line.set_linestyle(_DASHES[place])
+    line.set_linestyle(DASHES[place])
     return line, band
 
 
-def _dark(ax: Axes) -> bool:
+def is_dark(ax: Axes) -> bool:
     """Whether the caller's axes are dark, so that curves must be light."""
     face = need("matplotlib.colors", "plot").to_rgba(ax.get_facecolor())
     if face[3] == 0:
@@ -142,11 +142,11 @@ def _surface(release: FunctionRelease, left: Axes, right: Axes, seen: Sample, ch
     x, y = seen.points[::GRID_POINTS, 0], seen.points[:GRID_POINTS, 1]
     shape, blocks = (GRID_POINTS, GRID_POINTS), isinstance(release.basis, Step)
     factors = [
-        _field(left, x, y, seen.values.reshape(shape), _VALUES, blocks),
-        _field(right, x, y, seen.widths.reshape(shape), _WIDTHS, blocks),
+        draw_field(left, x, y, seen.values.reshape(shape), VALUES, blocks),
+        draw_field(right, x, y, seen.widths.reshape(shape), WIDTHS, blocks),
     ]
     for ax, title, factor in zip((left, right), _titles(release, seen), factors, strict=True):
-        ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=_TITLE, parse_math=False)
+        ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
         ax.set_xlabel(wrap(plain(release.box.names[0]), chars), parse_math=False)
         ax.set_ylabel(wrap(plain(release.box.names[1]), chars), parse_math=False)
     words = caption(release)
@@ -158,7 +158,7 @@ def _surface(release: FunctionRelease, left: Axes, right: Axes, seen: Sample, ch
         with need("matplotlib", "plot").rc_context(_HATCH):
             left.contourf(x, y, inside, levels=[0, float(inside.max())], colors="none", hatches=["////"])
         words += f"\nhatched: {meaning}"
-    _caption(left, words, chars)
+    add_caption(left, words, chars)
 
 
 def _titles(release: FunctionRelease, seen: Sample) -> tuple[str, str]:
@@ -169,7 +169,7 @@ def _titles(release: FunctionRelease, seen: Sample) -> tuple[str, str]:
     return quantity(release) + group, f"how far its {share} reaches"
 
 
-def _field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence[str], blocks: bool) -> str:
+def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence[str], blocks: bool) -> str:
     """Filled contours with a slim colour bar; blocks for a step function, one colour for a constant.
 
     Returns the power of ten that the bar leaves to the title.
@@ -223,7 +223,7 @@ def tidy(figure: Figure, curves: Sequence[Axes], axes: Sequence[Axes], width: in
         # A label that lies flat above the axis reads better than one that climbs up along it.
         of = f" of {ax.get_xlabel()}" if len(curves) > 1 else ""
         words = wrap(ax.get_ylabel() + of + factor, width)
-        ax.set_title(words, loc="left", pad=11 + 16 * above, fontsize=_TITLE, parse_math=False)
+        ax.set_title(words, loc="left", pad=11 + 16 * above, fontsize=TITLE, parse_math=False)
         ax.set_ylabel("")
     figure.draw_without_rendering()  # ticks are made when first drawn, and should remember this style
 
@@ -245,7 +245,14 @@ def _scale(axis: Axis, largest: float) -> str:
     return f" ({power(exponent)})" if exponent else ""
 
 
-def _caption(ax: Axes, words: str, chars: int) -> None:
+def add_legend(ax: Axes, handles: Sequence[Any], settings: dict[str, Any]) -> None:
+    """A legend in which no name is a formula."""
+    for text in ax.legend(handles=handles, **settings).get_texts():
+        text.set_parse_math(False)
+
+
+def add_caption(ax: Axes, words: str, chars: int) -> None:
+    """Small words below an axes."""
     lines = [wrap(line, chars * 5 // 4) for line in words.split("\n")]
     ax.annotate(
         "\n".join(lines),

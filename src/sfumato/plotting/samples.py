@@ -12,7 +12,7 @@ from sfumato.bases.base import LatticeBasis
 from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box, Interval
 from sfumato.errors import ParameterError
-from sfumato.plotting.words import Drawable, plain
+from sfumato.plotting.words import Functions, plain
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -54,7 +54,7 @@ class View:
         return self.release.box.dimension
 
 
-def views(release: Drawable, confidence: float) -> list[View]:
+def views(release: Functions, confidence: float) -> list[View]:
     """What a picture of a release shows."""
     check_drawable(release)
     if isinstance(release, GroupedDensityRelease):
@@ -94,7 +94,7 @@ def grid(box: Box, count: int) -> Floats:
     return from_unit(box, np.stack([axis.ravel() for axis in axes], axis=1))
 
 
-def drawable(release: Drawable) -> bool:
+def drawable(release: Functions) -> bool:
     """Whether there is a picture of a release."""
     try:
         check_drawable(release)
@@ -103,7 +103,7 @@ def drawable(release: Drawable) -> bool:
     return True
 
 
-def check_drawable(release: Drawable) -> None:
+def check_drawable(release: Functions) -> None:
     """Refuse a release that no picture on paper can show."""
     box, part = release.box, release
     if isinstance(release, GroupedDensityRelease):

@@ -13,8 +13,10 @@ from sfumato.core.privacy import Guarantee
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.machine import MachineRelease
 
-Drawable = FunctionRelease | GroupedDensityRelease
+Functions = FunctionRelease | GroupedDensityRelease
+Drawable = Functions | MachineRelease
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -81,7 +83,7 @@ def quantity(release: Drawable) -> str:
     """What the values are, in words: the target's own name if it has a short one, and which derivative."""
     named = dict(release.target).get("target", "")
     words = named if 0 < len(named) <= 30 and named != "black box" else "released function"
-    if isinstance(release, GroupedDensityRelease):
+    if not isinstance(release, FunctionRelease):
         return plain(words)
     along = [
         plain(name, 30) if times == 1 else f"{plain(name, 30)} ({'twice' if times == 2 else f'{times} times'})"

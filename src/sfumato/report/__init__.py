@@ -31,35 +31,40 @@ from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
 from sfumato.plotting import exact, number, plain, quantity, short, views
 from sfumato.plotting.samples import Sample, drawable
-from sfumato.plotting.words import Drawable, listed, widths
+from sfumato.plotting.words import Drawable, Functions, listed, widths
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.io import write_atomically
+from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width
 from sfumato.report.densities import density_code, density_facts
-from sfumato.report.drawings import pictures
+from sfumato.report.drawings import machine_pictures, pictures
+from sfumato.report.machines import PublicTest, machine_code, machine_facts, machine_rows
 from sfumato.report.numbers import above, readable
 
 Floats = NDArray[np.float64]
 
 _DELTAS = (1e-5, 1e-6, 1e-9)  # where the curve of a concentrated promise is quoted
 _POINTS = 4000  # at which the band's width is summarised where there is no picture
+_FEW_NAMES = 6  # that a title can list
 _WEAK = 10.0  # an epsilon from which the page says that the promise restrains little
 _NOISES = {"laplace": "Laplace", "gaussian": "Gaussian", "linf": "K-norm, L\N{INFINITY}", "l2": "K-norm, L2"}
 
 
-def write(release: Drawable, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
-    """Write the page, whole or not at all."""
-    write_atomically(path, render(release, confidence, Path(path).stem).encode("utf-8"))
+def write(
+    release: Drawable, path: str | os.PathLike[str], confidence: float = 0.95, tested: PublicTest | None = None
+) -> None:
+    """Write the page, whole or not at all; ``tested`` is how a classifier did on public records."""
+    write_atomically(path, render(release, confidence, Path(path).stem, tested).encode("utf-8"))
 
 
-def render(release: Drawable, confidence: float = 0.95, name: str = "release") -> str:
+def render(release: Drawable, confidence: float = 0.95, name: str = "release", tested: PublicTest | None = None) -> str:
     """The page as text; ``name`` is what the code on it calls the file of the release."""
     probability("confidence", confidence)
     for package in ("jinja2", "matplotlib"):
         need(package, "plot")
-    page: str = _template().render(facts(release, confidence, name))
+    page: str = _template().render(facts(release, confidence, name, tested))
     return page
 
 
@@ -84,11 +89,9 @@ def _printable(value: Any) -> Any:
     return "\n".join(plain(line, len(line)) for line in value.split("\n"))
 
 
-def facts(release: Drawable, confidence: float, name: str) -> dict[str, Any]:
+def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | None = None) -> dict[str, Any]:
     """Everything that the template says."""
     what, names = quantity(release), release.box.names
-    seen = views(release, confidence) if drawable(release) else []
-    part = release[release.groups[0]] if isinstance(release, GroupedDensityRelease) else release
     known: dict[str, Any] = {
         "title": f"{what[0].upper()}{what[1:]}",
         "names": names,
@@ -99,21 +102,42 @@ def facts(release: Drawable, confidence: float, name: str) -> dict[str, Any]:
         "certificate": _certificate(release.law.certificate),
         "receipt": release.receipt,
         "noise": _noise(release.law),
-        "columns": _columns(part),
+        "columns": _columns(release),
         "max_norm": None if release.box.max_norm is None else exact(release.box.max_norm),
-        "basis": repr(part.basis),
         "target": release.target,
-        "pictures": pictures(release, seen) if seen else [],
         "version": __version__,
+        "density": None,
+        "machine": None,
     }
+    if isinstance(release, MachineRelease):
+        return known | _machine(release, confidence, name, tested)
+    return known | _function(release, confidence, name)
+
+
+def _machine(release: MachineRelease, confidence: float, name: str, tested: PublicTest | None) -> dict[str, Any]:
+    told, names = machine_facts(release, confidence, tested), release.box.names
+    return {
+        "where": listed(names) if len(names) <= _FEW_NAMES else f"{len(names)} columns",
+        "machine": told,
+        "error": told["width"],
+        "basis": release.handed.words(),
+        "pictures": machine_pictures(release, confidence),
+        "code": machine_code(release, name),
+    }
+
+
+def _function(release: Functions, confidence: float, name: str) -> dict[str, Any]:
+    seen = views(release, confidence) if drawable(release) else []
+    part = release[release.groups[0]] if isinstance(release, GroupedDensityRelease) else release
+    known = {"basis": repr(part.basis), "pictures": pictures(release, seen) if seen else []}
     if isinstance(part, DensityRelease):
         told = density_facts(release, part, confidence)
-        known["where"] = listed(names)
-        known["columns"] += told["split"]
+        known["where"] = listed(release.box.names)
+        known["columns"] = _columns(part) + told["split"]
         known["target"] = [pair for pair in release.target if pair[1] != "-"]
         return {**known, "density": told, "error": told["error"], "code": density_code(release, part, name)}
     error = _error(part, seen[0].samples[0] if seen else None, confidence)
-    return {**known, "density": None, "error": error, "code": _code(part, name)}
+    return {**known, "error": error, "code": _code(part, name)}
 
 
 # --- the promise ------------------------------------------------------------------------------------------------
@@ -243,9 +267,9 @@ def _points(box: Box) -> Floats:
 # --- parameters -------------------------------------------------------------------------------------------------
 
 
-def _columns(release: FunctionRelease | GroupedDensityRelease) -> list[dict[str, Any]]:
+def _columns(release: Drawable) -> list[dict[str, Any]]:
     box, rows = release.box, []
-    times = (0,) * box.dimension if isinstance(release, GroupedDensityRelease) else release.expansion.derivatives
+    times = release.expansion.derivatives if isinstance(release, FunctionRelease) else (0,) * box.dimension
     for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True)):
         values = (
             ", ".join(str(c) for c in column.categories)
@@ -271,14 +295,35 @@ def _code(release: FunctionRelease, name: str) -> str:
 # --- notebooks --------------------------------------------------------------------------------------------------
 
 
-def card(release: FunctionRelease | GroupedDensityRelease) -> str:
+def card(release: Drawable) -> str:
     """A small card for notebooks, from the standard library alone."""
-    one = next(iter(release.parts.values())) if isinstance(release, GroupedDensityRelease) else release
     rows = [
         ("guarantee", str(release.guarantee)),
         ("box", ", ".join(f"{row['name']}: {row['values']}" for row in _columns(release))),
-        ("basis", f"{one.basis!r}, {release.law.size:,} coefficients"),
     ]
+    told = f"{quantity(release)} of {', '.join(release.box.names)}"
+    if isinstance(release, MachineRelease):
+        rows += machine_rows(release)
+        told = f"{quantity(release)} of {release.response.name} from {', '.join(release.box.names)}"
+    else:
+        rows += _function_rows(release)
+    value = '<div style="overflow-wrap:anywhere">'
+    cells = "".join(
+        f'<div style="opacity:.65">{html.escape(_printable(name))}</div>{value}{html.escape(_printable(text))}</div>'
+        for name, text in rows
+    )
+    return (
+        '<div style="max-width:44em;padding:.7em 1em;border:1px solid rgba(128,128,128,.35);border-radius:6px;'
+        'border-left:4px solid #4f8a99;line-height:1.45">'
+        f'<div style="font-weight:600;margin-bottom:.4em;overflow-wrap:anywhere">{html.escape(_printable(told))}</div>'
+        f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em">{cells}</div></div>'
+    )
+
+
+def _function_rows(release: Functions) -> list[tuple[str, str]]:
+    """What a card says of a function."""
+    one = next(iter(release.parts.values())) if isinstance(release, GroupedDensityRelease) else release
+    rows = [("basis", f"{one.basis!r}, {release.law.size:,} coefficients")]
     if isinstance(one, DensityRelease):
         rows.append(("bandwidth", ", ".join(widths(one))))
     if isinstance(release, GroupedDensityRelease):
@@ -286,14 +331,4 @@ def card(release: FunctionRelease | GroupedDensityRelease) -> str:
         rows.append((f"records by {release.by}", counts))
     elif isinstance(release, DensityRelease):
         rows.append(("records", f"{release.count:,.0f}"))
-    value = '<div style="overflow-wrap:anywhere">'
-    cells = "".join(
-        f'<div style="opacity:.65">{name}</div>{value}{html.escape(_printable(text))}</div>' for name, text in rows
-    )
-    head = html.escape(_printable(f"{quantity(release)} of {', '.join(release.box.names)}"))
-    return (
-        '<div style="max-width:44em;padding:.7em 1em;border:1px solid rgba(128,128,128,.35);border-radius:6px;'
-        'border-left:4px solid #4f8a99;line-height:1.45">'
-        f'<div style="font-weight:600;margin-bottom:.4em;overflow-wrap:anywhere">{head}</div>'
-        f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em">{cells}</div></div>'
-    )
+    return rows

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import LatticeBasis
 from sfumato.core.box import Periodic
 from sfumato.plotting.samples import grid
-from sfumato.plotting.words import Drawable, brief, widths
+from sfumato.plotting.words import Functions, brief, widths
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.masses import INCLUDES
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 _POINTS = {1: 101, 2: 21, 3: 9}  # along each column, where the bands are compared
 
 
-def parts_of(release: Drawable) -> dict[str, DensityRelease]:
+def parts_of(release: Functions) -> dict[str, DensityRelease]:
     """The densities of a release by group; one without a name where there are no groups."""
     if isinstance(release, GroupedDensityRelease):
         return {str(name): part for name, part in release.parts.items()}
@@ -29,7 +29,7 @@ def parts_of(release: Drawable) -> dict[str, DensityRelease]:
     return {"": release}
 
 
-def density_facts(release: Drawable, part: DensityRelease, confidence: float) -> dict[str, Any]:
+def density_facts(release: Functions, part: DensityRelease, confidence: float) -> dict[str, Any]:
     """Everything that the page says of a density and of no other function; ``part`` is the first group."""
     told, parts = dict(release.target), parts_of(release)
     bands = [row for name, one in parts.items() for row in _bands(name, one, confidence)]
@@ -56,7 +56,7 @@ def density_facts(release: Drawable, part: DensityRelease, confidence: float) ->
     }
 
 
-def _split(release: Drawable) -> list[dict[str, Any]]:
+def _split(release: Functions) -> list[dict[str, Any]]:
     """The column that tells groups apart, as a row of the table of columns."""
     if not isinstance(release, GroupedDensityRelease):
         return []
@@ -131,7 +131,7 @@ def _width(value: float) -> Any:
     return readable(value) if np.isfinite(value) else "unbounded"
 
 
-def density_code(release: Drawable, part: DensityRelease, name: str) -> str:
+def density_code(release: Functions, part: DensityRelease, name: str) -> str:
     """How to read a density, at the middle of its box."""
     middle = [float(f"{m:.4g}") for m in (part.box.low + part.box.high) / 2]
     points = middle if part.box.dimension == 1 else [middle]

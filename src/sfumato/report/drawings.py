@@ -4,26 +4,45 @@ from __future__ import annotations
 
 import io
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import figure, plain, quantity, style
+from sfumato.plotting import figure, machine_figure, plain, quantity, style
+from sfumato.plotting.learners import axes_needed, size_of
+from sfumato.plotting.machines import Panel, Regions, Slopes, machine_panels
 from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES
 from sfumato.plotting.samples import View
-from sfumato.plotting.words import Drawable
+from sfumato.plotting.words import Functions
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.machine import MachineRelease
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", HAIR: "var(--hair)", ACCENT: "var(--accent)"}
 _VARIABLES |= {colour: f"var(--series-{place})" for place, colour in enumerate(SERIES) if place}
 
 
-def pictures(release: Drawable, seen: Sequence[View]) -> list[dict[str, Any]]:
+def pictures(release: Functions, seen: Sequence[View]) -> list[dict[str, Any]]:
     """The drawing for wide and for narrow screens."""
     what = "the band of its noise" if not isinstance(release, DensityRelease | GroupedDensityRelease) else "its band"
     words = f"{quantity(release)} over {' and '.join(release.box.names)}, with {what}"
-    return [{"class": key, "svg": _svg(seen, size, key, words)} for key, size in _sizes(seen).items()]
+    return [_picture(key, words, partial(figure, seen, size)) for key, size in _sizes(seen).items()]
+
+
+def machine_pictures(release: MachineRelease, confidence: float) -> list[dict[str, Any]]:
+    """The same for a learner; none where it cannot be drawn."""
+    try:
+        panels = machine_panels(release, confidence)
+    except ParameterError:
+        return []
+    told = f"{quantity(release)} of {release.response.name} over {' and '.join(release.box.names)}"
+    words = f"{told}, and how far the noise can have changed it"
+    return [_picture(key, words, partial(machine_figure, panels, size)) for key, size in _machine_sizes(panels).items()]
 
 
 def _sizes(seen: Sequence[View]) -> dict[str, tuple[float, float]]:
@@ -36,20 +55,26 @@ def _sizes(seen: Sequence[View]) -> dict[str, tuple[float, float]]:
     return {"wide": (8.2, 4.5), "narrow": (3.5, 3.6 + more)}
 
 
-def _svg(seen: Sequence[View], size: tuple[float, float], key: str, words: str) -> Any:
+def _machine_sizes(panels: Sequence[Panel]) -> dict[str, tuple[float, float]]:
+    wide, high = size_of(panels)
+    count = axes_needed(panels)
+    each = high + 1.4 if isinstance(panels[0], Slopes) else 4.4 if isinstance(panels[0], Regions) else 3.4
+    return {"wide": (max(8.2, min(wide, 9.2)), high), "narrow": (3.5, each * count + 0.8)}
+
+
+def _picture(key: str, words: str, paint: Callable[[bool], Figure]) -> dict[str, Any]:
     """Inline SVG that takes its colours and fonts from the page."""
     settings = {**style(), "svg.fonttype": "none", "svg.hashsalt": "sfumato"}
     buffer = io.BytesIO()
     with need("matplotlib", "plot").rc_context(settings):
-        drawing = figure(seen, size, stacked=key == "narrow")
-        drawing.savefig(buffer, format="svg", transparent=True)
+        paint(key == "narrow").savefig(buffer, format="svg", transparent=True)
     root = ET.fromstring(buffer.getvalue())  # noqa: S314 - matplotlib wrote it a line ago
     _clean(root, f"{key}-")
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)
     root.set("role", "img")
     root.set("aria-label", plain(words, 300))
-    return need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode"))
+    return {"class": key, "svg": need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode"))}
 
 
 def _clean(element: ET.Element, prefix: str) -> None:

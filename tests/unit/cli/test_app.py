@@ -16,7 +16,19 @@ from sfumato.cli.failures import exit_code, words
 from sfumato.cli.options import globals_first
 from sfumato.errors import ParameterError
 
-COMMANDS = ["demo", "density", "inspect", "evaluate", "plot", "report", "box", "ledger create", "ledger show"]
+COMMANDS = [
+    "demo",
+    "density",
+    "classify",
+    "predict",
+    "inspect",
+    "evaluate",
+    "plot",
+    "report",
+    "box",
+    "ledger create",
+    "ledger show",
+]
 COMMANDS += ["ledger remaining"]
 
 

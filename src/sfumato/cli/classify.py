@@ -1,0 +1,123 @@
+"""The command that publishes a classifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import (
+    Data,
+    Delta,
+    Epsilon,
+    Force,
+    Neighbours,
+    Output,
+    PersonColumn,
+    Plan,
+    Plot,
+    Report,
+    Rho,
+    Rows,
+    box_option,
+)
+
+Label = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME=A,B[,C]",
+        help="The column to predict and its classes, which are public. With --box the name will do.",
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME:LOW:HIGH[:KIND]",
+        help="A column to predict from, and its public bounds; any number of them. With --box the name will do.",
+    ),
+]
+Loss = Annotated[str, typer.Option(metavar="logistic|hinge|smoothed-hinge", help="What a wrong label costs.")]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="rbf|matern|polynomial|linear",
+        help="How records are compared. By default rbf for up to three columns, and linear for more.",
+    ),
+]
+Gamma = Annotated[
+    float | None, typer.Option(metavar="G", help="Of rbf (0.5 by default) or polynomial (1), in box widths.")
+]
+Strength = Annotated[
+    str,
+    typer.Option(
+        "--C", metavar="auto|NUMBER", help="How much the mean loss weighs. scikit-learn's C weighs the sum instead."
+    ),
+]
+Mechanism = Annotated[
+    str, typer.Option(metavar="auto|output|objective", help="Where noise goes: auto picks the smaller predicted error.")
+]
+Marks = Annotated[
+    int | None, typer.Option("--landmarks", metavar="N", help="Public points whose kernels span the function.")
+]
+PublicFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Count errors on these records. They must be PUBLIC: counts are published as they are, without noise.",
+    ),
+]
+
+
+def classify(
+    ctx: typer.Context,
+    data: Data,
+    label: Label,
+    column: Columns = None,
+    box: Annotated[Path | None, box_option] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    loss: Loss = "logistic",
+    kernel: Kernel = None,
+    gamma: Gamma = None,
+    strength: Strength = "auto",
+    mechanism: Mechanism = "auto",
+    landmarks: Marks = None,
+    neighbours: Neighbours = "replace",
+    person: PersonColumn = None,
+    expected_rows: Rows = None,
+    public_test: PublicFile = None,
+    output: Output = Path("model.sfumato"),
+    report: Report = None,
+    plot: Plot = None,
+    force: Force = False,
+    plan: Plan = False,
+) -> None:
+    """Publish a classifier: it predicts a label of new records for ever, under differential privacy.
+
+    Bounds and classes come from knowledge, never from the data. A record whose label is not listed counts for nothing.
+    """
+    from sfumato.cli.columns import labelled_box
+    from sfumato.cli.machine_order import kernel_of, machine_order, strength_of
+    from sfumato.cli.machine_words import machine_data, machine_rows
+    from sfumato.cli.public_errors import count_errors, open_test, tested_data, tested_lines
+    from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
+
+    privacy = granted(epsilon, delta, rho, neighbours, person)
+    domain, name, classes = labelled_box(column or [], label, box, data)
+    shape = {"loss": loss, "C": strength_of(strength), "mechanism": mechanism, "expected_rows": expected_rows}
+    told = {"kernel": kernel_of(kernel, gamma, domain), "response": name, "classes": classes, **shape}
+    order = machine_order(data, domain, privacy, landmarks, told)
+    test = None if public_test is None else open_test(public_test, data, order)
+    if plan:
+        show_plan(ctx, order)
+        return
+    outputs = Outputs.checked(data, output, report, plot, force, public_test)
+    release, left = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
+    tested = None if test is None else count_errors(ctx, release, test)
+    write_report(ctx, release, outputs, tested=tested)
+    rows = [*machine_rows(release, order), *tested_lines(tested)]
+    summarise(ctx, release, outputs, left, rows, machine_data(release) | tested_data(tested))

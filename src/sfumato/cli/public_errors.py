@@ -1,0 +1,100 @@
+"""Errors of a learner on public records: counts without noise, which private records would never allow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from sfumato.cli.options import blaming
+from sfumato.cli.progress import counting
+from sfumato.cli.publishing import Facts, Order
+from sfumato.cli.records import AT_ONCE, Piece, open_records
+from sfumato.cli.words import counted
+from sfumato.core.box import Categorical
+from sfumato.engines.cells import positions
+from sfumato.engines.tables import Table, open_table
+from sfumato.errors import ParameterError
+from sfumato.releases.machine import MachineRelease
+from sfumato.report.machines import PublicTest
+
+
+def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
+    """Open the file of ``--public-test``; its schema is checked before anything is spent.
+
+    Parameters
+    ----------
+    data
+        The private file, which cannot be the public one.
+    """
+    with blaming("--public-test"):
+        box, target = order.box, order.target
+        if path.exists() and data.exists() and path.samefile(data):
+            raise ParameterError(
+                f"{path} is the private data: counting errors on it would give its records away; give a public file"
+            )
+        open_records(path, [*box.names, target.response])
+        declared = {**dict(zip(box.names, box.columns, strict=True)), **target.columns}
+        return path, open_table(str(path), box, "row", declared)
+
+
+def count_errors(ctx: typer.Context, release: MachineRelease, test: tuple[Path, Table]) -> PublicTest:
+    """Compare what a classifier says of public records with their labels."""
+    path, table = test
+    column = release.response.column
+    assert isinstance(column, Categorical) and release.classes is not None
+    counts = np.zeros((len(release.classes), len(release.classes)), dtype=np.int64)
+    rows = 0
+    with counting(ctx, f"predicting {path.name}", None) as done:
+        for columns, values in table.labelled(release.box, release.response.name, column, AT_ONCE):
+            piece, truth = Piece.of(release.box, columns), positions(values, column)
+            known = piece.complete & (truth >= 0)
+            said = _places(release, piece.points[known])
+            np.add.at(counts, (truth[known], said), 1)
+            rows += len(truth)
+            done(len(truth))
+    return PublicTest(path.name, release.classes, tuple(map(tuple, counts.tolist())), rows)
+
+
+def _places(release: MachineRelease, points: Any) -> Any:
+    """Which class is predicted, by its place in the list."""
+    values = release.decision(points)
+    return (values > 0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
+
+
+def tested_lines(tested: PublicTest | None) -> Facts:
+    """What there is to say of a public test."""
+    if tested is None:
+        return []
+    if tested.accuracy is None:
+        return [("public test", [f"{tested.name}: no complete record with a declared label"])]
+    names = [str(name) for name in tested.classes]
+    lines = [
+        f"{tested.name}: {100 * tested.accuracy:.3g} % of {tested.used:,} labels are right",
+        f"(always {names[tested.majority]}, its most frequent label: {100 * tested.baseline:.3g} %)",
+    ]
+    for name, row in zip(names, tested.counts, strict=True):
+        said = ", ".join(f"{other} {count:,}" for other, count in zip(names, row, strict=True))
+        lines.append(f"of {sum(row):,} {name}, predicted: {said}")
+    if tested.left_out:
+        lines.append(f"left out: {counted(tested.left_out, 'record')} without a declared label or a value")
+    return [("public test", [*lines, "these counts carry no noise: the file must be public"])]
+
+
+def tested_data(tested: PublicTest | None) -> dict[str, Any]:
+    """The same as plain data."""
+    if tested is None:
+        return {"public_test": None}
+    return {
+        "public_test": {
+            "file": tested.name,
+            "accuracy": tested.accuracy,
+            "baseline": None if tested.accuracy is None else tested.baseline,
+            "classes": list(tested.classes),
+            "counts": [list(row) for row in tested.counts],
+            "used": tested.used,
+            "left_out": tested.left_out,
+        }
+    }

@@ -1,0 +1,77 @@
+"""New records for a published learner: read in pieces from a CSV or Parquet file, and brought into its box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.box import Box, Periodic
+from sfumato.engines.files import File, open_file
+from sfumato.engines.tables import Table, open_table
+from sfumato.errors import SchemaError
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+AT_ONCE = 65_536  # records
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some records: ``(m, d)`` numbers brought into the box, which of them are complete, and which had to be moved."""
+
+    points: Floats
+    complete: Flags
+    moved: Flags
+
+    @classmethod
+    def of(cls, box: Box, columns: Sequence[Floats]) -> Piece:
+        """Clean records as those that a learner was trained on were cleaned."""
+        raw = np.stack(columns, axis=1)
+        points = box.clean(raw)
+        circles = np.array([isinstance(column, Periodic) for column in box.columns])
+        with np.errstate(all="ignore"):  # a comparison with what is missing is false
+            outside = (((raw < box.low) | (raw > box.high)) & ~circles).any(axis=1)
+            if box.max_norm is not None:
+                outside |= np.linalg.norm(np.clip(raw, box.low, box.high), axis=1) > box.max_norm
+        complete = np.asarray(~np.isnan(points).any(axis=1))
+        return cls(points, complete, outside & complete)
+
+
+def open_records(path: Path, names: Sequence[str]) -> File:
+    """Open a file and refuse one that lacks a column; no record is read."""
+    file = open_file(str(path))
+    missing = [name for name in names if name not in file.names]
+    if missing:
+        raise SchemaError(
+            f"{path}: no column {missing[0]!r}, which the learner needs; it has {', '.join(map(repr, file.names))}"
+        )
+    return file
+
+
+def opened_table(path: Path, box: Box) -> Table:
+    """The same file as numbers, its schema checked."""
+    columns = dict(zip(box.names, box.columns, strict=True))
+    return open_table(str(path), Box(columns, max_norm=box.max_norm), "row")
+
+
+def regrouped(batches: Iterator[Any], rows: int) -> Iterator[Any]:
+    """Arrow record batches of exactly this many rows, but for the last; files give them as they come."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        while count >= rows:
+            whole = pa.Table.from_batches(waiting)
+            yield whole.slice(0, rows)
+            waiting, count = whole.slice(rows).to_batches(), count - rows
+    if count:
+        yield pa.Table.from_batches(waiting)
