@@ -11,6 +11,7 @@ The tree::
     ├── MissingFileError (FileFormatError, SchemaError, FileNotFoundError)   there is no such file
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    ├── UnpaidLearningWarning (UserWarning)  warned of, not raised: something else learns from the private records
     └── LedgerError                          the ledger cannot be read or written, or refuses a charge
         └── BudgetExceededError              the account has not enough left; nothing was released
 
@@ -55,6 +56,10 @@ class PrivateDataError(SfumatoError, TypeError):
 
 class MissingExtraError(SfumatoError, ImportError):
     """An optional dependency is not installed."""
+
+
+class UnpaidLearningWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
+    """Something around an estimator learns from the private records, and no guarantee covers it: a warning."""
 
 
 class LedgerError(SfumatoError):

@@ -6,16 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sfumato.accounting.charging import Payer
 from sfumato.checks import positive_integer
-from sfumato.core.box import Box, Periodic
+from sfumato.core.box import Periodic
 from sfumato.core.privacy import Privacy
-from sfumato.errors import ParameterError, SchemaError
-from sfumato.estimators.inputs import Features, check_as_fitted, public_box, read_features
+from sfumato.errors import ParameterError
+from sfumato.estimators.base import PrivateEstimator
+from sfumato.estimators.inputs import check_rows, public_box, read_features
+from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
 from sfumato.releases.density import DensityRelease
 from sfumato.targets.density import KDE
@@ -25,7 +27,7 @@ Floats = NDArray[np.float64]
 _SMALLEST = float(np.finfo(np.float64).tiny)  # 2**-1022: its logarithm is about -708.4
 
 
-class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A kernel density estimate under differential privacy, with the methods of ``sklearn.neighbors.KernelDensity``.
 
     **Every call of ``fit`` is a release and spends ``epsilon``.** Cross-validation, grid search and bagging call it
@@ -76,9 +78,6 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     release_: DensityRelease
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    _by_name: bool
 
     def __init__(
         self,
@@ -112,18 +111,15 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         y
             Ignored.
         """
+        warn_of_unpaid_learning(self)
         privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
         target = KDE(self.bandwidth, post=self.post)
         features = read_features(X)
         box, by_name = public_box(self.bounds, features)
         if self.neighbours == "replace":  # else the number of rows is private
-            _check_rows(features)
+            check_rows(features)
         released = release(target, features.table(box), box, privacy, ledger=self.ledger)
-        self.release_, self._by_name, self.n_features_in_ = released, by_name, box.dimension
-        if features.names is not None:
-            self.feature_names_in_ = np.array(box.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+        self._remember(released, features, by_name)
         return self
 
     def score_samples(self, X: Any) -> Floats:  # noqa: N803
@@ -165,25 +161,3 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise ParameterError(f"random_state: {error}") from None
         return self.release_.sample(count, seed=int(generator.randint(2**53, dtype=np.int64)))
-
-    def _points(self, data: Any) -> Floats:
-        """Public points as numbers in the order of the box, with the names and the width that ``fit`` saw."""
-        features, box = read_features(data), self.release_.box
-        _check_rows(features)
-        if features.names is None or not self._by_name:
-            known = getattr(self, "feature_names_in_", None)
-            names = None if known is None else tuple(known)
-            check_as_fitted(type(self).__name__, features, self.n_features_in_, names)
-        fitted = box if self._by_name else Box(list(box.columns))
-        return features.values(public_box(fitted, features)[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.non_deterministic = True
-        return tags
-
-
-def _check_rows(features: Features) -> None:
-    if features.rows == 0:
-        raise SchemaError(f"found 0 sample(s) (shape=(0, {features.width})) while a minimum of 1 is required.")

@@ -44,6 +44,8 @@ class Features:
 
     def values(self, box: Box) -> Floats:
         """``(rows, width)`` numbers in the order of the box, NaN where one is missing."""
+        if self.rows == 0:
+            return np.zeros((0, box.dimension))
         (columns,) = open_table(self.table(box), box, "row").batches(box, self.rows)
         return np.stack(columns, axis=1)
 
@@ -123,7 +125,7 @@ def _spread(bounds: Any, width: int) -> Any:
     return bounds
 
 
-def check_as_fitted(who: str, features: Features, width: int, names: tuple[str, ...] | None) -> None:
+def check_as_fitted(who: str, features: Features, width: int, names: tuple[str, ...] | None, depth: int) -> None:
     """Refuse columns that are not those of ``fit`` in its order, in scikit-learn's words.
 
     Its own check does not see the names of every kind of data frame in every version, and would go by position.
@@ -137,6 +139,12 @@ def check_as_fitted(who: str, features: Features, width: int, names: tuple[str, 
     if features.width != width:
         raise SchemaError(f"X has {features.width} features, but {who} is expecting {width} features as input.")
     if features.names is not None and names is None:
-        warnings.warn(f"X has feature names, but {who} was fitted without feature names", stacklevel=4)
+        warnings.warn(f"X has feature names, but {who} was fitted without feature names", stacklevel=depth)
     if features.names is None and names is not None:
-        warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", stacklevel=4)
+        warnings.warn(f"X does not have valid feature names, but {who} was fitted with feature names", stacklevel=depth)
+
+
+def check_rows(features: Features) -> None:
+    """Refuse a table without rows, where their number is public."""
+    if features.rows == 0:
+        raise SchemaError(f"found 0 sample(s) (shape=(0, {features.width})) while a minimum of 1 is required.")

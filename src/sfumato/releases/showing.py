@@ -18,7 +18,7 @@ class Shown:
         Parameters
         ----------
         ax
-            Axes to draw on: one for one column, a pair for two. By default a new figure is made.
+            Axes to draw on: one for one column, a pair for two (one for a classifier). By default a new figure is made.
         """
         from sfumato.plotting import plot
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.checks import share_of
+from sfumato.checks import as_written, share_of
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
@@ -14,6 +14,7 @@ from sfumato.releases.machine import ObjectiveNoise
 from sfumato.targets.losses import Hinge, Loss
 
 _DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
+_MOST_AT_THE_DOOR = Fraction(1)  # epsilon: with less noise than that on so fine a grid, weights would not fit 64 bits
 _FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles, from above (docs/proofs/solver.md)
 _LARGEST_C = 2.0**25  # times curvature and kappa squared: beyond this doubles do not resolve the minimiser
 _UP = 1 + 2.0**-48  # covers the rounding of a few products
@@ -79,14 +80,14 @@ class Learner:
 
     def noise(self, size: int) -> ObjectiveNoise:
         """The noise in the objective, for what the door leaves of the grant."""
-        part, objective = _part(self.privacy, 1 - _DOOR), self.objective(size)
+        part, objective = _split(self.privacy)[0], self.objective(size)
         assert part.epsilon is not None
         return ObjectiveNoise(objective, calibrate_objective(objective, part), part.epsilon, part.delta)
 
     @property
     def affordable(self) -> bool:
         """Whether the curvature leaves objective noise enough of the grant to be worth considering."""
-        granted = _part(self.privacy, 1 - _DOOR).epsilon
+        granted = _split(self.privacy)[0].epsilon
         assert granted is not None
         return self.objective(1).curvature_cost < 0.9 * granted
 
@@ -107,9 +108,15 @@ class Learner:
 
     def door(self, privacy: Privacy) -> Privacy:
         """What of the grant is left for the noise that is added at the end."""
-        return _part(privacy, _DOOR) if self.mechanism == "objective" else privacy
+        return _split(privacy)[1] if self.mechanism == "objective" else privacy
 
 
-def _part(privacy: Privacy, share: Fraction) -> Privacy:
+def _split(privacy: Privacy) -> tuple[Privacy, Privacy]:
+    """What pays for noise in the objective, and what pays for noise at the door; together at most the grant."""
     assert privacy.epsilon is not None
-    return replace(privacy, epsilon=share_of(privacy.epsilon, share), delta=share_of(privacy.delta, share))
+    share = min(_DOOR, _MOST_AT_THE_DOOR / as_written(privacy.epsilon))
+    inside, door = (
+        replace(privacy, epsilon=share_of(privacy.epsilon, part), delta=share_of(privacy.delta, part))
+        for part in (1 - share, share)
+    )
+    return inside, door

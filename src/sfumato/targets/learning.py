@@ -29,14 +29,14 @@ from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
 Floats = NDArray[np.float64]
 
 _REFERENCE = {1: 101, 2: 441, 3: 1000}  # points of the reference, by the box's dimension
-_REFERENCE_MANY = 1024
+_REFERENCE_MANY = 512
 _CURVATURE_SHARE = 20  # the curvature may cost one part in so many of epsilon ...
 _CURVATURE_SHARE_PURE = 60  # ... and less where the noise is larger
 _NOISE = 0.25  # the deviation of output noise that C="auto" aims at; margins are of the order of 1
 _LARGEST_C = 2.0**17
 _MOST_DIRECTIONS = 256
 _USUAL_RANK = 16
-_REFERENCE_STEPS = 8
+_REFERENCE_STEPS = 6
 _CORNER = 0.5  # a hinge is rounded over this width for predictions
 _SURE = 4.0  # beyond this, a function's value no longer matters for its label
 
@@ -163,7 +163,7 @@ def _sides(features: FeatureMap) -> Floats:
         points = np.asarray(features.kernel.gram)
     else:
         points = spread(features.box, _REFERENCE.get(features.box.dimension, _REFERENCE_MANY))
-    centred = (points - points.mean(axis=0))[:, :8] / (np.ptp(points, axis=0)[:8] + 1e-300)
+    centred = (points - points.mean(axis=0))[:, :3] / (np.ptp(points, axis=0)[:3] + 1e-300)
     distance = np.linalg.norm(centred, axis=1)
     checks = centred[:, :-1] * centred[:, 1:]
     measures = np.column_stack([centred, centred.sum(axis=1), checks, distance - np.median(distance)])

@@ -57,6 +57,12 @@ class Loss:
         """Whether noise may be put into the objective: globally Lipschitz and twice continuously differentiable."""
         return self.lipschitz is not None and self.curvature is not None
 
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     def __repr__(self) -> str:
         return self.name
 
@@ -176,6 +182,8 @@ class UserLoss(Loss):
         positive_number("lipschitz", self.lipschitz)
         positive_number("curvature", self.curvature)
         one_of("on", self.on, ("margin", "residual"))
+        if self.name in NAMED:
+            raise ParameterError(f"name={self.name!r} is that of a loss of sfumato; call yours something else")
         self._check()
 
     def _check(self) -> None:

@@ -20,7 +20,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sfumato as sf
-from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError, SchemaError, SfumatoError
+from sfumato.errors import (
+    BudgetExceededError,
+    ParameterError,
+    ParameterTypeError,
+    SchemaError,
+    SfumatoError,
+    UnpaidLearningWarning,
+)
 from sfumato.estimators import PrivateKernelDensity
 
 RNG = np.random.default_rng(5)
@@ -392,7 +399,7 @@ class TestBudget:
 
     def test_the_ledger_stops_a_grid_search(self, account):
         search = GridSearchCV(line(ledger=account), {"bandwidth": [5.0, 10.0]}, cv=3, error_score="raise")
-        with pytest.raises(BudgetExceededError):
+        with pytest.warns(UnpaidLearningWarning, match="GridSearchCV"), pytest.raises(BudgetExceededError):
             search.fit(ONE)
         assert account.remaining().epsilon == 0
 

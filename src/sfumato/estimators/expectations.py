@@ -1,0 +1,54 @@
+"""What scikit-learn's checks ask of an estimator that a private one cannot give, and why, by the estimator's name.
+
+For ``check_estimator`` and ``parametrize_with_checks``. Other checks that noise makes meaningless are left out by the
+tag ``non_deterministic``.
+"""
+
+from __future__ import annotations
+
+_OBJECTS = {
+    "check_dtype_object": (
+        "an array of objects is refused by its dtype: whether each value is a number is private, and an error that "
+        "depends on it would be an unpaid release"
+    )
+}
+_COLUMNS = "the check fits {} columns, and a density has at most 3: its lattice grows as a power of their number"
+_NOISE = "the check compares two fits, and every fit draws new noise, which cannot be seeded"
+_CLASSES = "the check expects the classes that it finds in y; here they are declared, and an absent one keeps its place"
+_LEARNERS = {
+    **_OBJECTS,
+    "check_estimators_pickle": (
+        "the check predicts at points with missing values because fit takes records with missing values; such points "
+        "are public and refused"
+    ),
+    "check_fit_idempotent": _NOISE,
+    "check_supervised_y_2d": _NOISE,
+    "check_supervised_y_no_nan": (
+        "the check expects an error for an infinite or missing response: it contributes nothing or is clipped, as an "
+        "error that depends on it would be an unpaid release"
+    ),
+}
+_CLASSIFIERS = {
+    **_LEARNERS,
+    "check_classifiers_classes": _CLASSES,
+    "check_classifiers_train": _CLASSES,
+    "check_decision_proba_consistency": _CLASSES,
+    "check_classifiers_regression_target": (
+        "the check expects an error for labels that are no classes: an undeclared label contributes nothing, as an "
+        "error that depends on it would be an unpaid release"
+    ),
+}
+
+EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
+    "PrivateKernelDensity": {
+        **_OBJECTS,
+        "check_estimators_dtypes": _COLUMNS.format(5),
+        "check_fit2d_1sample": _COLUMNS.format(10),
+        "check_n_features_in_after_fitting": _COLUMNS.format(4),
+        "check_positive_only_tag_during_fit": _COLUMNS.format(10),
+    },
+    "PrivateKernelClassifier": _CLASSIFIERS,
+    "PrivateLogisticRegression": _CLASSIFIERS,
+    "PrivateKernelRegressor": _LEARNERS,
+    "PrivateRidge": _LEARNERS,
+}

@@ -1,0 +1,172 @@
+"""What classifiers and regressions have in common: one ``fit``, which is a release, and public points."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sfumato.accounting.charging import Payer
+from sfumato.bases.base import Basis
+from sfumato.bases.kernels import RBF, Kernel, LinearKernel, Polynomial, kernel_of
+from sfumato.bases.landmarks import Landmarks
+from sfumato.core.box import Box
+from sfumato.core.privacy import Privacy
+from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
+from sfumato.estimators.base import PrivateEstimator
+from sfumato.estimators.inputs import check_rows, public_box, read_features
+from sfumato.estimators.responses import read_response, response_name
+from sfumato.estimators.surroundings import warn_of_unpaid_learning
+from sfumato.pipeline import release
+from sfumato.releases.machine import MachineRelease
+from sfumato.targets.machine import KernelMachine
+
+Floats = NDArray[np.float64]
+
+
+class PrivateLearner(PrivateEstimator, ABC):
+    """A learner that is published by ``fit``; subclasses say of what kind, and what the response can be."""
+
+    release_: MachineRelease
+
+    # parameters of every subclass
+    loss: Any
+    C: float | str
+    bounds: Any
+    epsilon: float
+    delta: float
+    ledger: Payer | None
+    neighbours: str
+    max_norm: float | None
+    mechanism: str
+    expected_rows: int | None
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 scikit-learn's name
+        """Publish a learner of y from X: this spends ``epsilon`` and ``delta``, each time.
+
+        No value makes it raise: records with a missing value (NaN), a missing response or an undeclared label
+        contribute nothing, features and numbers outside their bounds are moved to them. If it raises, what an earlier
+        ``fit`` published stays.
+
+        Parameters
+        ----------
+        X
+            An array, a list of rows, or a pandas, polars or pyarrow table, of shape ``(n_samples, n_features)``.
+        y
+            The responses, ``(n_samples,)``: a list, an array or a series, of text or of numbers as was declared. In a
+            list or an array of objects, a value of the other type contributes nothing, too.
+        """
+        warn_of_unpaid_learning(self)
+        privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
+        basis, target = self._basis(), self._target()
+        features = read_features(X)
+        box, by_name = public_box(self.bounds, features)
+        box = with_max_norm(box, self.max_norm)
+        if self.neighbours == "replace":  # else the number of rows is private
+            check_rows(features)
+        target = replace(target, response=response_name(y, box))
+        target.check_box(box)
+        response = read_response(y, target.told.column, features.rows)
+        records = features.data if isinstance(features.data, np.ndarray) else features.values(box)
+        released = release(target, (records, response), box, privacy, basis=basis, ledger=self.ledger)
+        self._remember(released, features, by_name)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """``(n_samples,)``: the class, or the number within ``response_range``, at each public point.
+
+        Points outside the bounds are moved to them, as records are in ``fit``; a point with a missing value is
+        refused.
+        """
+        points = self._inside(X)
+        return self.release_.predict(points)
+
+    def _inside(self, data: Any) -> Floats:
+        """Public points, moved into the bounds by the rule that moves records."""
+        check_is_fitted(self)
+        points = self.release_.box.clean(self._points(data, depth=5))
+        missing = np.flatnonzero(np.isnan(points).any(axis=1))
+        if missing.size:
+            raise OutsideBoxError(
+                f"Input X contains NaN in {missing.size} of {len(points)} rows, the first is row {missing[0]}: there "
+                "is no prediction without all features; drop or fill such rows"
+            )
+        return points
+
+    def _target(self) -> KernelMachine:
+        """What is to be published, refusing parameters that are missing or wrong."""
+        settings: dict[str, Any] = {"mechanism": self.mechanism, "expected_rows": self.expected_rows}
+        return KernelMachine(self.loss, self._kernel(), self.C, **self._declared(), **settings)
+
+    @abstractmethod
+    def _kernel(self) -> Kernel:
+        """The kernel that the parameters describe."""
+
+    def _basis(self) -> Basis | str:
+        return "auto"
+
+    @abstractmethod
+    def _declared(self) -> dict[str, Any]:
+        """``classes`` or ``range``, as the caller declared them."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class KernelLearner(PrivateLearner):
+    """A learner with a kernel, in the span of public landmarks."""
+
+    kernel: Any
+    gamma: float
+    degree: int
+    coef0: float
+    landmarks: Any
+    rank: int | None
+
+    def _kernel(self) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "rbf":
+            return RBF(self._gamma())
+        if isinstance(self.kernel, str) and self.kernel in ("poly", "polynomial"):
+            return Polynomial(self.degree, self._gamma(), self.coef0)
+        return kernel_of(self.kernel)
+
+    def _gamma(self) -> float:
+        if isinstance(self.gamma, str):
+            raise ParameterTypeError(
+                f"gamma must be a number, got gamma={self.gamma!r}: scikit-learn's words read the private records"
+            )
+        return self.gamma
+
+    def _basis(self) -> Basis | str:
+        if self.landmarks is None and self.rank is None:
+            return "auto"
+        if isinstance(self._kernel(), LinearKernel):
+            raise ParameterError("landmarks and rank are not for a linear kernel, which lives in the features as given")
+        return Landmarks(self.landmarks, self.rank)
+
+
+class LinearLearner(PrivateLearner):
+    """A learner that is linear in the features."""
+
+    fit_intercept: bool
+
+    def _kernel(self) -> Kernel:
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise ParameterTypeError(f"fit_intercept must be True or False, got fit_intercept={self.fit_intercept!r}")
+        return LinearKernel(1.0 if self.fit_intercept else 0.0)
+
+
+def with_max_norm(box: Box, max_norm: float | None) -> Box:
+    """The box, with a limit on the Euclidean norm of a record."""
+    if max_norm is None:
+        return box
+    if box.max_norm is not None and box.max_norm != max_norm:
+        raise ParameterError(f"max_norm is given twice: {box.max_norm!r} in bounds, and max_norm={max_norm!r}")
+    columns = dict(zip(box.names, box.columns, strict=True)) if box.named else list(box.columns)
+    return Box(columns, max_norm=max_norm)
