@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.bases.kernels import LinearKernel
+from sfumato.errors import ParameterError
 from sfumato.targets.machine import KernelMachine
 
 
@@ -25,6 +26,7 @@ def LogisticRegression(  # noqa: N802 a target, and named as one
     >>> LogisticRegression(response="ill", classes=["no", "yes"]).kernel
     LinearKernel(constant=1.0)
     """
+    _refuse_intercepts(settings)
     return KernelMachine("logistic", LinearKernel(constant), C, response, classes, **settings)
 
 
@@ -44,4 +46,14 @@ def Ridge(  # noqa: N802
     >>> Ridge(response="bp", range=(60, 220)).loss
     squared
     """
+    _refuse_intercepts(settings)
     return KernelMachine("squared", LinearKernel(constant), C, response, None, range, **settings)
+
+
+def _refuse_intercepts(settings: dict[str, Any]) -> None:
+    for name in ("intercept", "fit_intercept"):
+        if name in settings:
+            raise ParameterError(
+                f"an intercept that is not penalised has no bounded sensitivity, got {name}={settings[name]!r}; it is "
+                "the weight of a constant feature instead: constant=1.0, or 0 to leave it out"
+            )

@@ -87,3 +87,11 @@ def test_ridge_says_when_huber_stands_in():
     release = sf.release(sf.Ridge(response="bp", range=(60, 220), mechanism="objective"), (POINTS, PRESSURE), BOX, PURE)
     assert dict(release.target)["loss"] == "huber (threshold 1)"
     assert dict(release.target)["target"] == "regression"
+
+
+@pytest.mark.parametrize("name", ["intercept", "fit_intercept"])
+def test_an_unpenalised_intercept_is_refused_and_a_constant_feature_offered(name):
+    with pytest.raises(ParameterError, match="weight of a constant feature"):
+        sf.LogisticRegression(classes=[0, 1], **{name: True})
+    with pytest.raises(ParameterError, match="weight of a constant feature"):
+        sf.Ridge(range=(0, 1), **{name: False})
