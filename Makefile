@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH := .venv-bench
+PEER := .venv-diffprivlib
 BIN := $(VENV)/bin
 
 .PHONY: help demo test test-all check format bench reproduce clean
@@ -41,11 +42,18 @@ $(BENCH)/ready: pyproject.toml Makefile
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.12" KDEpy scikit-learn
 	touch $@
 
-bench: $(BENCH)/ready  ## measure against peers, in an environment of its own
+# diffprivlib needs an older scikit-learn than the others
+$(PEER)/ready: Makefile
+	$(PYTHON) -m venv $(PEER)
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(PEER)/bin/python -m pip install --quiet --disable-pip-version-check "diffprivlib==0.6.6" "scikit-learn==1.6.1"
+	touch $@
+
+bench: $(BENCH)/ready $(PEER)/ready  ## measure against peers, in an environment of its own
 	$(BENCH)/bin/python -m benchmarks
 
 reproduce: $(VENV)/ready  ## reproduce a published figure: make reproduce WHAT=bernstein-fig1
 	$(BIN)/python -m benchmarks.reproduce $(WHAT)
 
 clean:  ## remove the environments and caches
-	rm -rf $(VENV) $(BENCH) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) $(PEER) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

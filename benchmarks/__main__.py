@@ -13,7 +13,7 @@ import numpy as np
 import sfumato
 from benchmarks.tables import show
 
-NAMES = ("noise", "evaluation", "ledger", "footprint", "density", "density-speed")
+NAMES = ("noise", "evaluation", "ledger", "footprint", "density", "density-speed", "machines", "machines-speed")
 
 
 def main(wanted: list[str]) -> None:

@@ -1,11 +1,13 @@
 """Reproduce published figures: ``make reproduce WHAT=bernstein-fig1``.
 
-Runs without the shared reference figures too; where they are, it prints them beside.
+Runs without the shared reference figures too; where they are, it prints them beside. A figure that needs shared data
+is skipped, with the reason, where there are none.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import math
 import sys
@@ -84,24 +86,46 @@ def bernstein_fig1() -> list[dict[str, Any]]:
     return rows
 
 
-FIGURES = {"bernstein-fig1": bernstein_fig1}
+# By figure: where it is made (the others need scikit-learn), and its columns by other names.
+FIGURES = {
+    "bernstein-fig1": "reproduce:bernstein_fig1",
+    "bernstein-fig2": "machine_figures:bernstein_fig2",
+    "kernel-fig2a": "machine_figures:kernel_fig2a",
+    "kernel-fig2b": "machine_figures:kernel_fig2b",
+}
+TITLES = {"paper": "paper noise", "sfumato": "default noise", "diffpriv": "diffpriv (R)"}
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """One line a case: the paper's noise, ours, and the R package's where known."""
-    print(f"{'b':>5} {'eps':>6} {'order':>6} {'paper noise':>12} {'default noise':>14} {'diffpriv (R)':>13}")
-    for r in rows:
-        other = "" if r["diffpriv"] is None else f"{r['diffpriv']:.4g}"
-        print(f"{r['b']:>5} {r['eps']:>6} {r['order']:>6} {r['paper']:>12.4g} {r['sfumato']:>14.4g} {other:>13}")
+def show(rows: list[dict[str, Any]], titles: dict[str, str]) -> None:
+    """One line a case, one table after the other; a cell without a value is empty."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        tables.setdefault(row.get("table", ""), []).append({k: v for k, v in row.items() if k != "table"})
+    for name, part in tables.items():
+        if name:
+            print(f"\n{name}")
+        cells = [[titles.get(key, key) for key in part[0]], *([_text(v) for v in row.values()] for row in part)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for line in cells:
+            print("  ".join(f"{text:>{width}}" for text, width in zip(line, widths, strict=True)))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def main(arguments: list[str]) -> None:
     if len(arguments) != 1 or arguments[0] not in FIGURES:
         raise SystemExit(f"usage: make reproduce WHAT=...; there are: {', '.join(FIGURES)}")
-    rows = FIGURES[arguments[0]]()
-    show(rows)
+    module, function = FIGURES[arguments[0]].split(":")
+    rows = getattr(importlib.import_module(f"benchmarks.{module}"), function)()
+    if not rows:
+        return
+    show(rows, TITLES if arguments[0] == "bernstein-fig1" else {})
     path = Path(__file__).parent / "results" / f"{arguments[0]}.json"
-    plain = [{**r, "eps": "inf" if math.isinf(r["eps"]) else r["eps"]} for r in rows]
+    plain = [{k: "inf" if v == math.inf else v for k, v in row.items()} for row in rows]
     path.write_text(json.dumps({"figure": arguments[0], "rows": plain}, indent=1, allow_nan=False) + "\n")
     print(f"-> {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
 

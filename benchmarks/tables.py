@@ -1,4 +1,4 @@
-"""Printing a benchmark's rows: lines, or a table over (bandwidth, epsilon) where rows have those."""
+"""Printing a benchmark's rows: lines, or a table over epsilon, or bandwidth and epsilon, where rows have those."""
 
 from __future__ import annotations
 
@@ -33,25 +33,35 @@ def _spread(row: Row) -> str:
 
 
 def _verdict(row: Row) -> str:
-    return f"   asked {row['asked']}: {'reached' if row['met'] else 'NOT REACHED'}" if "asked" in row else ""
+    if "asked" not in row:
+        return ""
+    aim = f", aimed at {row['aim']:g}: {'reached' if row['aim_met'] else 'not reached'}" if "aim" in row else ""
+    return f"   asked {row['asked']}: {'reached' if row['met'] else 'NOT REACHED'}{aim}"
+
+
+def _place(row: Row) -> tuple[float, ...]:
+    return tuple(row[key] for key in ("bandwidth", "epsilon") if key in row)
 
 
 def _matrix(rows: list[Row]) -> None:
-    columns = list(dict.fromkeys((row["bandwidth"], row["epsilon"]) for row in rows))
+    columns = list(dict.fromkeys(map(_place, rows)))
+    columns = sorted(columns) if len(columns[0]) == 1 else columns
     methods = list(dict.fromkeys(row["what"] for row in rows))
-    found = {(row["what"], row["bandwidth"], row["epsilon"]): row for row in rows}
+    found = {(row["what"], _place(row)): row for row in rows}
     width = max(map(len, methods))
-    print(f"  {'b, epsilon':<{width}}" + "".join(f"{f'{b:g}, {e:g}':>16}" for b, e in columns))
+    title = "b, epsilon" if len(columns[0]) > 1 else "epsilon"
+    print(f"  {title:<{width}}" + "".join(f"{', '.join(f'{c:g}' for c in column):>16}" for column in columns))
     for method in methods:
-        texts = [_cell(found.get((method, *column))) for column in columns]
+        texts = [_cell(found.get((method, column))) for column in columns]
         print(f"  {method:<{width}}" + "".join(f"{text:>16}" for text in texts))
     for row in rows:
         if "asked" in row and not row["met"]:
-            print(f"  NOT REACHED: {row['what']} at b={row['bandwidth']:g}, epsilon={row['epsilon']:g}{_verdict(row)}")
+            place = ", ".join(f"{key}={row[key]:g}" for key in ("bandwidth", "epsilon") if key in row)
+            print(f"  NOT REACHED: {row['what']} at {place}{_verdict(row)}")
 
 
 def _cell(row: Row | None) -> str:
     if row is None:
         return "-"
     spread = f" ±{row['spread']:.1g}" if row.get("spread") is not None else ""
-    return f"{row['value']:.3g}{spread}"
+    return f"{row['value']:.{row.get('digits', 3)}g}{spread}"

@@ -23,10 +23,14 @@ def seconds(call: Callable[[], Any], repeats: int = 5, before: Callable[[], Any]
     return statistics.median(times[1:])
 
 
-def row(what: str, value: float, unit: str, asked: str | None = None, **more: Any) -> dict[str, Any]:
-    """One line of a benchmark's table; ``asked`` is a comparison such as ``">= 500"``."""
+def row(
+    what: str, value: float, unit: str, asked: str | None = None, aim: float | None = None, **more: Any
+) -> dict[str, Any]:
+    """One line of a benchmark's table; ``asked`` is a comparison such as ``">= 500"``, ``aim`` a better limit."""
     line = {"what": what, "value": value, "unit": unit, **more}
     if asked is not None:
         sign, limit = asked.split()
         line |= {"asked": asked, "met": bool(_COMPARE[sign](value, float(limit)))}
+        if aim is not None:
+            line |= {"aim": aim, "aim_met": bool(_COMPARE[sign](value, aim))}
     return line

@@ -245,7 +245,7 @@ class KernelMachine(Target):
         learned = minimise(problem, learner.tolerance(features.size), start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
-        learned *= np.minimum(1.0, learner.ball / np.maximum(length, 1e-300))
+        learned *= learner.ball / np.maximum(length, learner.ball)
         if isinstance(basis, Bernstein):
             learned = learned @ features(box.clean(basis.lattice(box))).T
         return Private(learned.ravel(), certificate)

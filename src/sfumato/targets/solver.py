@@ -197,7 +197,18 @@ def _chosen(which: NDArray[np.bool_], yes: Floats, no: Floats) -> Floats:
 
 def _factors(point: Point) -> list[tuple[Floats, bool]]:
     assert point.hessian is not None
-    return [cho_factor(h + np.eye(len(h)), lower=True) for h in point.hessian]
+    return [_factor(h, 1.0) for h in point.hessian]
+
+
+def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:
+    """A factor of the Hessian and its ridge; more of it where rounding has lost positive definiteness.
+
+    An error would depend on the data; a step that is not quite Newton's costs time only.
+    """
+    try:
+        return cho_factor(hessian + ridge * np.eye(len(hessian)), lower=True)
+    except np.linalg.LinAlgError:
+        return _factor(hessian, max(16 * ridge, 1e-14 * float(np.trace(hessian))))
 
 
 def _along_the_path(problem: Problem, weights: Weights, tolerance: float) -> Weights:
