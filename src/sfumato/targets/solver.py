@@ -206,9 +206,10 @@ def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:
     An error would depend on the data; a step that is not quite Newton's costs time only.
     """
     try:
-        return cho_factor(hessian + ridge * np.eye(len(hessian)), lower=True)
+        factor, lower = cho_factor(hessian + ridge * np.eye(len(hessian)), lower=True)
     except np.linalg.LinAlgError:
         return _factor(hessian, max(16 * ridge, 1e-14 * float(np.trace(hessian))))
+    return factor, bool(lower)
 
 
 def _along_the_path(problem: Problem, weights: Weights, tolerance: float) -> Weights:
