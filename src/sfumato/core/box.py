@@ -176,7 +176,7 @@ class Box:
             with np.errstate(all="ignore"):
                 largest = np.abs(cleaned).max(axis=1, keepdims=True)  # scaling by it keeps squares in range
                 norms = largest * np.sqrt(np.sum((cleaned / largest) ** 2, axis=1, keepdims=True))
-                cleaned = np.where(norms > radius, cleaned * (radius / norms), cleaned)
+                cleaned = np.where(norms > radius, cleaned / norms * radius, cleaned)
         return cleaned
 
     def __repr__(self) -> str:

@@ -227,3 +227,9 @@ def test_max_norm_holds_at_every_magnitude(size, radius):
     with np.errstate(all="ignore"):
         cleaned = box.clean(np.array([[size, -size, size / 2]]))[0]
     assert math.hypot(*cleaned) <= radius * (1 + 1e-12)
+
+
+def test_a_record_far_beyond_a_tiny_norm_keeps_within_it():
+    """Scaling by a quotient that is subnormal loses digits, and can end outside."""
+    box = Box([(0, 3.2701220257039876e112)], max_norm=1e-200)
+    assert 0.99e-200 < box.clean(np.array([[3.2701220257039876e112]]))[0, 0] <= 1e-200
