@@ -22,7 +22,10 @@ from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
 
 Floats = NDArray[np.float64]
 
-BLOCK = 4096  # rows at a time, always: a record's features must not depend on how many others there are
+# Rows at a time, always: a record's features must not depend on how many others there are, nor on its place among them.
+# Linear algebra libraries round the last rows of a matrix differently unless their number is a multiple of the tiles
+# that they work in; this is one of all tiles in use (8, 12, 16, 24, 32, 48, ...).
+BLOCK = 3072
 _SLICE = 2.0**27  # slices of w
 _SLOPE = 2.0**20  # slices of the loss's slopes; BLOCK rows of them times 20-bit features stay below 2**53
 _SLOPE_SLICES = 3

@@ -294,9 +294,9 @@ def test_a_row_is_the_same_at_every_place_of_a_block(kernel, basis):
     others = records(PLANE, BLOCK)
     others[::3] = np.nan
     others[100] = points[5]
-    others[4095] = points[6]
+    others[BLOCK - 1] = points[6]
     again = features.fixed_point(others)
-    assert np.array_equal(again[[100, 4095]], found[[5, 6]])
+    assert np.array_equal(again[[100, BLOCK - 1]], found[[5, 6]])
 
 
 # --- kernels that fail ------------------------------------------------------------------------------------------

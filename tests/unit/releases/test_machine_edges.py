@@ -11,6 +11,7 @@ from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SchemaError
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learning import features_of
+from sfumato.targets.solver import BLOCK
 
 BOX = sf.Box([(0, 1), (0, 1)])
 RNG = np.random.default_rng(0)
@@ -31,7 +32,7 @@ def test_a_kernel_that_raises_on_one_record_moves_no_other_by_a_bit():
         return gram[np.ix_(i, j)]
 
     features = feature_map(sf.UserKernel(function, 1.0), sf.Landmarks(np.arange(16) + 0.5), sf.Box([(0, 16)]))
-    points = RNG.uniform(0, 15.9, size=(4096, 1))
+    points = RNG.uniform(0, 15.9, size=(BLOCK, 1))
     found = features.fixed_point(points)
     points[7] = 16.0
     again = features.fixed_point(points)
@@ -54,7 +55,7 @@ def test_a_sample_of_pieces_of_any_size_fills_blocks():
                 yield np.full((n, 2), 0.5), np.ones((n, 1))
 
     features = features_of(sf.LinearKernel(), sf.Coordinates(), BOX)
-    sizes = [4096] * 10 + [100] + [4096] * 4  # a batch of a CSV file ends in the middle of a block
+    sizes = [BLOCK] * 14 + [100] + [BLOCK] * 5  # a batch of a CSV file ends in the middle of a block
     seen = sum(int(np.isfinite(t).sum()) for _, t in FixedPoint(Pieces(sizes), features).sample(5000).blocks())
     assert seen == -(-sum(sizes) // 11)
 
