@@ -265,6 +265,14 @@ class FeatureMap:
         return True
 
 
+def _check_alone(kernel: UserKernel, seen: Floats) -> None:
+    """Refuse a kernel that cannot read one record alone: when it fails on some, each is tried by itself."""
+    try:
+        kernel.values(seen[:1], seen)
+    except Exception as error:  # landmarks are public, and so is what it says about them
+        raise ParameterError(f"the kernel must accept a single record, shape (1, d); it says: {error}") from error
+
+
 def feature_map(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
     """The features of a kernel in a basis."""
     if box.dimension >= _MOST and (isinstance(basis, Coordinates) or isinstance(kernel, Precomputed)):
@@ -282,6 +290,8 @@ def feature_map(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
     else:
         nodes = basis.placed(box)
         seen = scaled(box, nodes)
+        if isinstance(kernel, UserKernel):
+            _check_alone(kernel, seen)
         gram = kernel.values(seen, seen)
         if not np.isfinite(gram).all():
             raise ParameterError(f"the kernel {kernel!r} is not finite at the landmarks")

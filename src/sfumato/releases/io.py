@@ -22,6 +22,7 @@ from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import (
+    check_scale,
     decode_box,
     decode_guarantee,
     decode_law,
@@ -148,6 +149,7 @@ def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
     needed, _ = calibrate(law.certificate, law.size, privacy, law.kind)
     if law.certificate.exponent is None:  # real vectors: the grid, and what rounding to it costs, may change
+        check_scale(law, privacy)
         return
     if law.exponent != needed.exponent:
         raise ParameterError("the noise and its certificate are on different grids")

@@ -24,7 +24,7 @@ from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.codec import check_scale, exact_keys
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width_of, mean_largest
@@ -52,7 +52,8 @@ class ObjectiveNoise:
             longest = float(gammaincinv(size, confidence))
         else:
             longest = math.sqrt(2 * float(gammaincinv(size / 2, confidence)))
-        return (longest * self.law.deviation + self.law.rounding) / self.objective.strength
+        # What the solver leaves open is at most 2**-16 of it.
+        return (longest * self.law.deviation + self.law.rounding) / self.objective.strength * (1 + 2.0**-15)
 
     def to_json(self) -> dict[str, Any]:
         law = {**vars(self.law), "scale": str(self.law.scale)}
@@ -324,8 +325,14 @@ class MachineRelease(Shown, Release):
         objective = None if noise is None else _objective_noise_from_json(noise, common["guarantee"])
         response = response_from_json(fields["response"])
         handed = Handed(features, lattice, response, str(fields["loss"]), objective)
+        if (objective is not None) != (common["law"].certificate.proof == "objective"):
+            raise ParameterError("the certificate and the noise inside the objective do not belong together")
         if objective is not None:
-            told = objective.objective
+            promised, told = common["guarantee"], objective.objective
+            rest = (promised.epsilon - objective.epsilon, max(0.0, promised.delta - objective.delta))
+            if promised.mu is not None or rest[0] <= 0:
+                raise ParameterError("the guarantee leaves nothing for the noise at the door")
+            check_scale(common["law"], Privacy(*rest, neighbours=promised.neighbours))
             if (told.size, told.blocks, told.norm) != (features.size, response.outputs, features.norm):
                 raise ParameterError("the objective noise is that of another learner")
         weights = arrays["coefficients"]

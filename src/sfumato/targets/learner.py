@@ -43,6 +43,15 @@ class Learner:
                 f"numbers do not resolve the minimiser), got C={self.C!r}; C multiplies the mean loss, not the sum"
             )
 
+        for name, value in (
+            ("C times the steepest slope", self.longest),
+            ("the distance of neighbours", self.distance),
+        ):
+            if not 1e-100 < value < 1e100:
+                raise ParameterError(
+                    f"{name} is {value:.3g}, beyond what squares of numbers can hold; got C={self.C!r}"
+                )
+
     @property
     def longest(self) -> float:
         """``C M kappa``: a bound on the norm of each noiseless minimiser."""

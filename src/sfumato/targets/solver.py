@@ -176,6 +176,9 @@ def _newton(problem: Problem, weights: Weights, tolerance: float) -> tuple[Weigh
     length = np.ones(len(point.norms))
     ratio = np.ones(len(point.norms))
     while (point.norms > tolerance).any():
+        if point.hessian is None:  # the step that should have been the last was not; an old Hessian may lead nowhere
+            point = evaluate(problem, weights, curved=True)
+            factors = _factors(point)
         going = point.norms > tolerance
         step = np.stack([cho_solve(f, g) for f, g in zip(factors, point.gradient, strict=True)])
         # Convergence is quadratic: when this step should be the last, its Hessian would not be used.

@@ -9,6 +9,7 @@ import sfumato as sf
 from sfumato.bases.landmarks import feature_map
 from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SchemaError
+from sfumato.releases.response import Response
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learning import features_of
 from sfumato.targets.solver import BLOCK
@@ -132,3 +133,45 @@ def test_tampered_objective(what, tmp_path):
 def test_public_arrays_cannot_be_changed():
     r = sf.release(sf.KernelMachine("hinge", sf.RBF(3.0), C=1.0, classes=[-1, 1]), (X, Y), BOX, PURE)
     assert not any(v.flags.writeable for v in r.arrays().values())
+
+
+def test_a_response_beside_a_rounded_middle_keeps_within_its_range():
+    """The middle of this range is no double: the largest value would come out as 2, and the slope's bound be false."""
+    response = Response("v", range=(1e16, 1e16 + 2))
+    assert np.abs(response.from_range(np.array([0.0, 1e16, 1e16 + 2, np.inf]))).max() <= 1
+
+
+def test_a_kernel_that_cannot_read_one_record_alone_is_refused():
+    """When a kernel fails on a record each is tried by itself; one that always fails then would silence a block."""
+
+    def squeezing(left, right):
+        return np.exp(-np.abs(np.squeeze(left[:, :1])[:, None] - np.squeeze(right[:, :1])[None, :]))
+
+    target = sf.KernelMachine("hinge", sf.UserKernel(squeezing, 1.0), C=1.0, classes=[-1, 1])
+    with pytest.raises(ParameterError, match="must accept a single record"):
+        sf.release(target, (X, Y), BOX, PURE)
+
+
+@pytest.mark.parametrize("C", [3e-160, 1e150])
+def test_c_beyond_what_squares_can_hold_is_refused(C):
+    with pytest.raises(ParameterError, match="C="):
+        sf.release(sf.KernelMachine("logistic", C=C, classes=[-1, 1], mechanism="output"), (X, Y), BOX, PURE)
+
+
+def test_a_step_that_should_have_been_the_last_and_was_not_gets_a_new_hessian():
+    """With the old one the solver went round in circles for ever, on these labels but not on their neighbours."""
+    records = np.array(
+        [
+            [0.8198873840059318, 0.39941323168366205],
+            [0.9186598662400255, 0.7157473661300842],
+            [0.6543043049171328, 0.9546486007503687],
+            [0.061238659557601105, 0.2692596907124941],
+            [0.07682341449132968, 0.8466679074321375],
+            [0.8646752532864006, 0.3880953624576794],
+            [0.8913397580218841, 0.5179684921949224],
+        ]
+    )
+    settings = {"C": 351381.3820990034, "classes": [-1, 1], "mechanism": "output"}
+    labels = np.array([-1, -1, -1, 1, -1, 1, -1])
+    release = sf.release(sf.KernelMachine("smoothed-hinge", "linear", **settings), (records, labels), BOX, PURE)
+    assert np.isfinite(release.weights).all()
