@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from sfumato._version import __version__
 
 if TYPE_CHECKING:
-    from sfumato import errors, noise
+    from sfumato import errors, noise, oracles
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
     from sfumato.bases.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
     from sfumato.bases.landmarks import Coordinates, Landmarks
     from sfumato.bases.lattice import Binning, SplitLattice
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
+    from sfumato.bounding import private_bounds
     from sfumato.boxfile import read_box
     from sfumato.choosing import AboveThreshold, select
     from sfumato.core.box import Box, Categorical, Integer, Periodic
@@ -34,11 +35,17 @@ if TYPE_CHECKING:
     from sfumato.releases.grouped import GroupedDensityRelease
     from sfumato.releases.io import load
     from sfumato.releases.machine import MachineRelease
+    from sfumato.releases.value import ValueRelease
+    from sfumato.sampler.estimating import sample_sensitivity
+    from sfumato.sampler.plans import SamplerPlan, sampler_plan
+    from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
     from sfumato.targets.density import KDE
     from sfumato.targets.linear import LogisticRegression, Ridge
     from sfumato.targets.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.targets.machine import KernelMachine
+    from sfumato.targets.sampled import SampledCertificate
+    from sfumato.targets.statistic import Statistic
     from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.
@@ -75,18 +82,26 @@ _HOMES = {
     "Privacy": "core.privacy",
     "RBF": "bases.kernels",
     "Ridge": "targets.linear",
+    "SampledCertificate": "targets.sampled",
+    "SamplerPlan": "sampler.plans",
     "Smooth": "bases.smoothness",
     "SmoothedHinge": "targets.losses",
     "SmoothedHuber": "targets.losses",
     "SplitLattice": "bases.lattice",
+    "Statistic": "targets.statistic",
     "Step": "bases.bernstein",
+    "Target": "targets.base",
     "Tuned": "targets.tuning",
     "UserKernel": "bases.kernels",
     "UserLoss": "targets.losses",
+    "ValueRelease": "releases.value",
     "load": "releases.io",
     "plan": "pipeline",
+    "private_bounds": "bounding",
     "read_box": "boxfile",
     "release": "pipeline",
+    "sample_sensitivity": "sampler.estimating",
+    "sampler_plan": "sampler.plans",
     "select": "choosing",
 }
 
@@ -123,21 +138,30 @@ __all__ = [
     "Precomputed",
     "Privacy",
     "Ridge",
+    "SampledCertificate",
+    "SamplerPlan",
     "Smooth",
     "SmoothedHinge",
     "SmoothedHuber",
     "SplitLattice",
+    "Statistic",
     "Step",
+    "Target",
     "Tuned",
     "UserKernel",
     "UserLoss",
+    "ValueRelease",
     "__version__",
     "errors",
     "load",
     "noise",
+    "oracles",
     "plan",
+    "private_bounds",
     "read_box",
     "release",
+    "sample_sensitivity",
+    "sampler_plan",
     "select",
 ]
 
@@ -157,7 +181,7 @@ def __getattr__(name: str) -> Any:
 
             extra = _EXTRAS[error.name]
             raise MissingExtraError(f"sf.{name} needs {error.name}: pip install 'sfumato[{extra}]'") from None
-    if name in ("errors", "noise"):
+    if name in ("errors", "noise", "oracles"):
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 

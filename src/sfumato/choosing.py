@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sfumato.accounting.charging import Payer, charged
 from sfumato.accounting.events import event_of_selection
@@ -63,12 +63,22 @@ def select(
     if method == "permute-and-flip" and privacy.epsilon is None:
         raise ParameterError("permute-and-flip has no bound in rho; use method='exponential' or grant epsilon")
     if method == "auto":
-        method = "exponential" if privacy.epsilon is None else "permute-and-flip"
+        method = method_for(privacy)
     with charged(ledger, event_of_selection(method, privacy, f"one of {len(candidates)} candidates")):
-        if method == "permute-and-flip":
-            assert privacy.epsilon is not None
-            return candidates[selection.permute_and_flip(array, bound, privacy.epsilon)]
-        return candidates[selection.exponential_mechanism(array, bound, _pure_epsilon(privacy))]
+        return candidates[pick(array, bound, privacy, method)]
+
+
+def pick(scores: NDArray[Any], sensitivity: float, privacy: Privacy, method: str) -> int:
+    """The place of a high score; paying is the caller's affair."""
+    if method == "permute-and-flip":
+        assert privacy.epsilon is not None
+        return selection.permute_and_flip(scores, sensitivity, privacy.epsilon)
+    return selection.exponential_mechanism(scores, sensitivity, _pure_epsilon(privacy))
+
+
+def method_for(privacy: Privacy) -> str:
+    """The better of the two ways to choose that has a bound in the grant's currency."""
+    return "exponential" if privacy.epsilon is None else "permute-and-flip"
 
 
 def _pure_epsilon(privacy: Privacy) -> float:

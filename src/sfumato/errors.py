@@ -12,6 +12,7 @@ The tree::
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
     ├── UnpaidLearningWarning (UserWarning)  warned of, not raised: something else learns from the private records
+    ├── RandomPrivacyWarning (UserWarning)   warned of, not raised: the guarantee rests on a sampled sensitivity
     └── LedgerError                          the ledger cannot be read or written, or refuses a charge
         └── BudgetExceededError              the account has not enough left; nothing was released
 
@@ -60,6 +61,10 @@ class MissingExtraError(SfumatoError, ImportError):
 
 class UnpaidLearningWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
     """Something around an estimator learns from the private records, and no guarantee covers it: a warning."""
+
+
+class RandomPrivacyWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
+    """A guarantee rests on a sampled sensitivity, and the grant did not say that it may: a warning."""
 
 
 class LedgerError(SfumatoError):

@@ -5,13 +5,15 @@ records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.accounting.charging import Payer, charged, check_payer
-from sfumato.accounting.events import event_of_release
+from sfumato.accounting.events import event_of_release, event_of_selection
 from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer, probability
+from sfumato.choosing import method_for, pick
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
@@ -19,10 +21,10 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
-from sfumato.targets.base import Published, Target
+from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, RandomPrivacyWarning
+from sfumato.targets.base import Chosen, Published, Target
 from sfumato.targets.tuning import Tuned
-from sfumato.tuning import tune
+from sfumato.tuning import part_of, tune
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,12 @@ class Plan:
     for a black box that declared its smoothness (else None); for a density, on reference densities with features of
     about the bandwidth; for a learner, what fewer directions than its landmarks have miss of reference labels.
     ``lower_bound``: no pure mechanism does better than this order on every data set, for epsilon up to 1 (the paper's
-    Theorem 8; for densities a packing bound). ``noise`` says in words where noise goes.
+    Theorem 8; for densities a packing bound). ``noise`` says in words where noise goes. A quantile is chosen, not
+    perturbed: its ``law`` is None, and its errors are ranks, as a share of the records.
     """
 
     basis: Basis
-    law: NoiseLaw
+    law: NoiseLaw | None
     guarantee: Guarantee
     confidence: float
     mean_noise_error: float
@@ -57,7 +60,8 @@ class Plan:
         rest = f"{self.approximation_error:.4g}" if known else "unknown (declare the target's smoothness)"
         return "\n".join(
             [
-                f"basis                 {self.basis} ({self.law.size} coefficients)",
+                f"basis                 {self.basis}"
+                + ("" if self.law is None else f" ({self.law.size} coefficients)"),
                 f"guarantee             {self.guarantee}",
                 f"noise                 {self.noise}",
                 f"largest noise error   {self.noise_error:.4g} with confidence {self.confidence:g}",
@@ -98,6 +102,64 @@ def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
     return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
 
 
+def _warn_of_random(guarantee: Guarantee, granted: Privacy) -> None:
+    """Nobody gets random differential privacy without having heard of it."""
+    if guarantee.confidence < 1 and granted.gamma is None:
+        gamma = round(1 - guarantee.confidence, 12)
+        warnings.warn(
+            f"the sensitivity was sampled: this is random differential privacy (gamma {gamma:g}), not differential "
+            f"privacy; grant sf.Privacy(..., gamma={gamma:g}) to say that you accept it, or gamma=0 to refuse it",
+            RandomPrivacyWarning,
+            stacklevel=3,
+        )
+
+
+def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
+    """What a target that chooses chooses from."""
+    if isinstance(basis, Basis):
+        raise ParameterTypeError(f"a statistic needs no basis, got basis={basis!r}")
+    if noise != "auto":
+        raise ParameterError(f"quantiles are chosen, not perturbed: use noise='auto', got noise={noise!r}")
+    return target.choose_basis(box, n, privacy)
+
+
+def _choice_promise(privacy: Privacy) -> Guarantee:
+    """Selections are pure, whatever delta was granted."""
+    delta = None if privacy.epsilon is None else 0.0
+    return Guarantee(privacy.epsilon, delta, privacy.rho, None, privacy.neighbours, privacy.unit)
+
+
+def _plan_choices(
+    target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str, confidence: float
+) -> Plan:
+    chosen = _chosen_basis(target, box, privacy, n, basis, noise)
+    errors = target.predict_ranks(chosen, privacy, n, confidence)
+    return Plan(
+        basis=chosen,
+        law=None,
+        guarantee=_choice_promise(privacy),
+        confidence=confidence,
+        mean_noise_error=errors.mean_noise,
+        noise_error=errors.noise,
+        approximation_error=errors.approximation,
+        lower_bound=None,
+        noise=f"{method_for(privacy)} (errors are ranks, as a share of the records)",
+    )
+
+
+def _release_choices(
+    target: Target, gathered: Any, box: Box, n: int | None, privacy: Privacy, basis: Any, noise: str,
+    ledger: Payer | None,
+) -> Any:  # fmt: skip
+    """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
+    chosen = _chosen_basis(target, box, privacy, n, basis, noise)
+    method, promise = method_for(privacy), _choice_promise(privacy)
+    ballots = target.ballots(gathered, chosen, box, privacy)
+    with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
+        places = [pick(b.scores, b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
+    return target.finish(Chosen(target.picked(chosen, places), chosen, box, n, promise, receipt))
+
+
 def plan(
     target: Target,
     box: Box,
@@ -118,9 +180,13 @@ def plan(
     if isinstance(basis, Tuned):
         raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
     target = target.settled(box, n, privacy, basis)
+    if target.chooses:
+        return _plan_choices(target, box, privacy, n, basis, noise, probability("confidence", confidence))
     chosen, certificate = _certify(target, box, privacy, n, basis)
+    noise = target.preferred_noise(certificate, privacy) if noise == "auto" else noise
     law, at_door = calibrate(certificate, target.size(chosen, box), target.door(privacy), noise)
     guarantee = _whole(at_door, target.door(privacy), privacy)
+    _warn_of_random(guarantee, privacy)
     epsilon = privacy.epsilon or 0.0
     errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
     return Plan(
@@ -152,7 +218,7 @@ def release(
     Parameters
     ----------
     target
-        What to publish, such as ``sf.KDE(bandwidth=2.5)`` or ``sf.BlackBox(fit, sensitivity=S)``.
+        What to publish: ``sf.KDE(bandwidth=2.5)``, ``sf.Statistic("mean", "age")``, ``sf.BlackBox(...)``.
     data
         A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, or a path to CSV or Parquet.
     box
@@ -160,19 +226,15 @@ def release(
     privacy
         What you grant: ``sf.Privacy(epsilon=1.0)``, ``(epsilon, delta)`` or ``rho``.
     basis
-        Such as ``sf.Bernstein(degree=20, order=3)``; ``"auto"`` picks from public quantities, ``sf.Tuned([...])``
-        selects by the data and pays for it.
+        Such as ``sf.Bernstein(20, order=3)``; ``"auto"``: from public quantities; ``sf.Tuned([...])``: by the data, paid.
     noise
-        ``"auto"``: the K-norm noise of the certificate for pure epsilon, Gaussian otherwise; ``"laplace"`` is
-        the paper's.
+        ``"auto"``: the K-norm noise of the certificate for pure epsilon, else Gaussian; ``"laplace"`` is the paper's.
     engine
         What sums over records; the default works in memory.
     ledger
-        The account that pays: ``sf.Ledger("budget.db").account("clinic-2026")``. It is charged before any noise is
-        drawn; if it has not enough left, nothing is released.
+        The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before any noise is drawn.
 
-    Formal guarantee: the returned release, and all that is ever computed from it, satisfies
-    ``release.guarantee``.
+    Formal guarantee: the release, and all that is ever computed from it, satisfies ``release.guarantee``.
     """
     _check(target, box, privacy, basis)
     check_payer(ledger)
@@ -183,10 +245,14 @@ def release(
     n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     tuned = tune(target, gathered, box, n, privacy, basis, ledger)
     target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
+    if target.chooses:
+        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger)
     chosen, certificate = _certify(target, box, rest, n, tuned.basis)
     door = target.door(rest)
+    noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
     law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
+    _warn_of_random(at_door, privacy)
     private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")

@@ -55,18 +55,18 @@ def tune(
         target.check_answers(box, basis)
         if ledger is not None and not ledger.would_cost(privacy).fits:
             raise BudgetExceededError(f"the account cannot pay for the selection and the release together: {privacy!r}")
-    rest = _part(privacy, left, privacy.delta) if questions else privacy
+    rest = part_of(privacy, left, privacy.delta) if questions else privacy
     for question, share in zip(questions, shares, strict=True):
         assert n is not None
         scores, sensitivity = target.scores(question, gathered, box, n, rest, basis)
-        part = _part(privacy, share)
+        part = part_of(privacy, share)
         picked = select(question.candidates, np.asarray(scores), sensitivity=sensitivity, privacy=part, ledger=ledger)
         target, basis = target.answered(question, picked, basis)
     assert not isinstance(basis, Tuned)
     return Settled(target, basis, rest)
 
 
-def _part(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:
+def part_of(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:
     """A share of the grant. Selections are pure, so the whole delta is left to the release."""
     if privacy.rho is not None:
         return replace(privacy, rho=share_of(privacy.rho, share))

@@ -13,7 +13,7 @@ from sfumato.checks import as_written
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
-from sfumato.tuning import Settled, _part, tune
+from sfumato.tuning import Settled, part_of, tune
 
 BOX = sf.Box({"age": (0, 100)})
 AGES = np.random.default_rng(0).normal(50, 8, size=4000)
@@ -204,9 +204,9 @@ def test_a_fine_basis_is_selected_for_many_rows_and_a_sharp_density():
 
 def test_a_part_keeps_relation_and_unit():
     whole = sf.Privacy(epsilon=1.0, delta=1e-6, neighbours="add-remove", unit=sf.Person("who", max_rows=3))
-    part = _part(whole, Fraction(1, 4))
+    part = part_of(whole, Fraction(1, 4))
     assert (part.epsilon, part.delta, part.neighbours, part.unit) == (0.25, 0.0, whole.neighbours, whole.unit)
-    assert _part(sf.Privacy(rho=0.2), Fraction(1, 2)).rho == 0.1
+    assert part_of(sf.Privacy(rho=0.2), Fraction(1, 2)).rho == 0.1
 
 
 def test_scores_are_computed_for_the_privacy_that_is_left(monkeypatch):

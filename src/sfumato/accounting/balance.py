@@ -141,7 +141,8 @@ def _cached_capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
 
 def limit_to_json(limit: Privacy) -> str:
     """Text for a limit; equal limits give equal texts."""
-    return json.dumps({**vars(limit), "unit": encode_unit(limit.unit)}, sort_keys=True, allow_nan=False)
+    fields = {name: value for name, value in vars(limit).items() if name != "gamma" or value is not None}
+    return json.dumps({**fields, "unit": encode_unit(limit.unit)}, sort_keys=True, allow_nan=False)
 
 
 @lru_cache(maxsize=256)
@@ -180,7 +181,8 @@ def limit_words(limit: Privacy) -> str:
     """A limit as a person would say it."""
     unit = f"person (column {limit.unit.column!r})" if isinstance(limit.unit, Person) else "row"
     verb = "replacing" if limit.neighbours == "replace" else "adding or removing"
-    return f"{_amount_words(limit.epsilon, limit.delta, limit.rho)} for {verb} one {unit}"
+    gamma = "" if limit.gamma is None else f", gamma {limit.gamma:.6g}"
+    return f"{_amount_words(limit.epsilon, limit.delta, limit.rho)}{gamma} for {verb} one {unit}"
 
 
 def event_words(event: Event) -> str:

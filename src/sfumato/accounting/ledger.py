@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from heapq import merge
 from typing import Any
 
@@ -31,9 +32,9 @@ from sfumato.accounting.balance import (
     sums_to_json,
 )
 from sfumato.accounting.compose import ACCOUNTANTS, capacities
-from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release
+from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release, event_of_selection
 from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, forget, place, reading, run, writing
-from sfumato.checks import one_of
+from sfumato.checks import as_written, one_of
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt
@@ -145,7 +146,8 @@ class Ledger:
 class Account:
     """A handle on one data set's budget: an address, never a balance. Copy it, clone it, send it to workers.
 
-    Entries under *random* differential privacy are kept in a book of their own.
+    Entries under *random* differential privacy are kept in a book of their own. If the limit has a ``gamma``, theirs
+    add up to at most that; ``gamma=0`` takes none of them.
     """
 
     path: str
@@ -175,8 +177,8 @@ class Account:
         event = _as_event(what)
         with reading(self.path) as connection:
             books, together = self._books(connection)
+            fits = together.plus(event).fits() and self._gamma_left(connection, event) >= 0
         state = together if event.confidence < 1 else books["dp"]
-        fits = together.plus(event).fits()
         return Quote(fits, state.balance(), state.plus(event).balance() if fits else None)
 
     def history(self) -> list[Entry]:
@@ -222,6 +224,11 @@ class Account:
             after = together.plus(event)
             if not after.fits():
                 raise BudgetExceededError(refusal(together, event))
+            if self._gamma_left(connection, event) < 0:
+                raise BudgetExceededError(
+                    f"account {self.name!r} allows gamma {after.limit.gamma!r} in all for sampled sensitivities, and "
+                    f"this release has confidence {event.confidence!r}; nothing was released"
+                )
             mine = books[book]
             entry = after if mine is together else mine.plus(event)
             values = {
@@ -262,6 +269,19 @@ class Account:
             known[self.name] = row
         return known[self.name]
 
+    def _gamma_left(self, connection: sa.Connection, event: Event) -> Fraction:
+        """What is left of the limit's gamma after an event: shortfalls of all random entries add up (union bound)."""
+        row = self._account(connection)
+        gamma = limit_from_json(row.limit_json).gamma
+        if gamma is None or event.confidence == 1:
+            return Fraction(1)
+        start = place(row.id, "random")
+        mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
+        texts = connection.execute(sa.select(entries.c.event_json).where(mine)).scalars()
+        spent = sum((1 - as_written(event_from_json(text).confidence) for text in texts), Fraction(0))
+        # A confidence is one minus a gamma, rounded to a double: a slack of 1e-15 makes up for that.
+        return as_written(gamma) - spent - (1 - as_written(event.confidence)) + Fraction(1, 10**15)
+
     def _books(self, connection: sa.Connection) -> tuple[dict[str, AccountState], AccountState]:
         """What each book adds up to, and what all entries add up to together."""
         row = self._account(connection)
@@ -283,8 +303,14 @@ def _as_event(what: Any) -> Event:
         return event_of_grant(what)
     guarantee = getattr(what, "guarantee", None)
     if isinstance(guarantee, Guarantee):
+        if what.law is None:  # chosen, not perturbed
+            return event_of_selection("planned", _grant_of(guarantee), "planned")
         return event_of_release(what.law, guarantee, "planned")
     raise ParameterTypeError(f"would_cost takes an sf.Privacy, an sf.plan(...) or an event, got {type(what).__name__}")
+
+
+def _grant_of(promise: Guarantee) -> Privacy:
+    return Privacy(promise.epsilon, 0.0, promise.rho, promise.neighbours, promise.unit)
 
 
 def _book(random: bool) -> str:

@@ -56,11 +56,11 @@ def nearest_measure(
     # Once a round of steps moves much less mass than the noise did, further ones change nothing that matters.
     enough = min(1e-3, max(5e-6, _ENOUGH * math.sqrt(variance) * masses.size))
     slope_at = _slope(shares, masses, rough, wrapped)
-    measure = momentum = np.full(shape, cell) if start is None else _to_simplex(start)
+    measure = momentum = np.full(shape, cell) if start is None else to_simplex(start)
     speed = 1.0
     before = measure
     for number in range(1, _STEPS + 1):  # accelerated projected gradient, restarted whenever it overshoots
-        moved = _to_simplex(momentum - slope_at(momentum) / steep)
+        moved = to_simplex(momentum - slope_at(momentum) / steep)
         step = moved - measure
         faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
         if float(((momentum - moved) * step).sum()) > 0:
@@ -106,7 +106,7 @@ def _bend(measure: Floats, axis: int, wrapped: bool) -> Floats:
     return bent
 
 
-def _to_simplex(values: Floats) -> Floats:
+def to_simplex(values: Floats) -> Floats:
     """The nearest point that is non-negative and sums to one (Michelot): lower all, drop what falls below zero."""
     kept = values.ravel()
     level = -math.inf

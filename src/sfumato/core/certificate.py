@@ -10,7 +10,7 @@ from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
-NORMS = ("linf", "l1", "l2")
+NORMS = ("linf", "l1", "l2", "user")  # no noise of the library fits a user's own norm
 HOW_KNOWN = ("proved", "enforced", "stated", "sampled")
 
 

@@ -26,6 +26,9 @@ class Privacy:
         ``"replace"`` (one unit exchanged, the number of units public) or ``"add-remove"``.
     unit
         ``"row"``, or ``sf.Person(column, max_rows=m)``.
+    gamma
+        How often a *sampled* sensitivity may fall short (random differential privacy): 0 demands differential privacy
+        proper; None, the default, takes what the certificate says, with a warning, and the guarantee says so.
 
     >>> Privacy(epsilon=1.0, delta=1e-6).neighbours
     'replace'
@@ -36,6 +39,7 @@ class Privacy:
     rho: float | None = None
     neighbours: str = "replace"
     unit: Unit = "row"
+    gamma: float | None = None
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.rho is None):
@@ -53,6 +57,8 @@ class Privacy:
         one_of("neighbours", self.neighbours, RELATIONS)
         if self.unit != "row" and not isinstance(self.unit, Person):
             raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={self.unit!r}")
+        if self.gamma is not None and not 0 <= finite_number("gamma", self.gamma) < 1:
+            raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")
 
 
 @dataclass(frozen=True)

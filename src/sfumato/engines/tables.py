@@ -76,6 +76,16 @@ class Table:
         for start in range(0, len(matrix), rows):
             yield [_array_doubles(column) for column in matrix[start : start + rows].T]
 
+    def only(self, box: Box, names: Sequence[str]) -> Table:
+        """The same records with some of the box's columns; where columns have names, nothing need be done."""
+        array = self._given[0] if isinstance(self._given, tuple) else self._given
+        if not isinstance(array, np.ndarray):
+            return self
+        matrix = array if array.ndim == 2 else array[:, None]
+        if matrix.shape[1:] != (box.dimension,):
+            raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
+        return ArrayTable(matrix[:, [box.names.index(name) for name in names]], self.rows)
+
     def labelled(self, box: Box, response: str, kind: Column, rows: int) -> Iterator[tuple[Values, Any]]:
         """``batches`` together with one more column: that of a table, or the y of an ``(X, y)`` pair."""
         if isinstance(self._given, np.ndarray):

@@ -35,10 +35,11 @@ from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.value import ValueRelease
 
 FORMAT_VERSION = 1
 _KINDS: dict[str, type[Release]] = {
-    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease, MachineRelease)
+    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease, MachineRelease, ValueRelease)
 }
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20
@@ -54,7 +55,7 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         "kind": release.kind,
         "box": encode_box(release.box),
         "guarantee": encode_guarantee(release.guarantee),
-        "noise": encode_law(release.law),
+        "noise": None if release.law is None else encode_law(release.law),
         "target": [list(pair) for pair in release.target],
         "receipt": None if release.receipt is None else vars(release.receipt),
         "content": release.fields(),
@@ -102,11 +103,14 @@ def load(path: str | os.PathLike[str]) -> Any:
         _check_envelope(document)
         common: dict[str, Any] = {
             "guarantee": decode_guarantee(document["guarantee"]),
-            "law": decode_law(document["noise"]),
+            "law": None if document["noise"] is None else decode_law(document["noise"]),
             "target": tuple((str(key), str(value)) for key, value in document["target"]),
             "receipt": decode_receipt(document["receipt"]),
         }
-        _check_noise(common["guarantee"], common["law"])
+        if common["law"] is not None:
+            _check_noise(common["guarantee"], common["law"])
+        elif document["kind"] != ValueRelease.kind:
+            raise ParameterError("there is no noise law")
         return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
     except FileFormatError as error:
         raise type(error)(f"{name}: {error}") from None
@@ -147,7 +151,9 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     """Refuse a promise that the noise could not keep: the certificate calls for at least so much."""
     privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
-    needed, _ = calibrate(law.certificate, law.size, privacy, law.kind)
+    needed, kept = calibrate(law.certificate, law.size, privacy, law.kind)
+    if guarantee.confidence > kept.confidence:
+        raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
     if law.certificate.exponent is None:  # real vectors: the grid, and what rounding to it costs, may change
         check_scale(law, privacy)
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,31 @@ class Published:
     chosen_by: str  # who chose the basis: "auto", "caller" or "data" (paid for)
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """The same for a target that chooses: public candidates, and no noise law."""
+
+    values: NDArray[np.float64]
+    basis: Basis
+    box: Box
+    rows: int | None
+    guarantee: Guarantee
+    receipt: Receipt | None
+    law: None = None
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """One choice to be made: a private score for each public candidate, how far neighbours move it, and its pay."""
+
+    scores: NDArray[np.int64]
+    sensitivity: float
+    part: Fraction
+
+    def __repr__(self) -> str:
+        return "<private scores>"
+
+
 class Target(ABC):
     """A function of private data that is to be published.
 
@@ -47,6 +74,7 @@ class Target(ABC):
     largest: float | None = None  # a public bound on the size of every value, where there is one
     columns: Columns = None
     bases: tuple[type[Basis], ...] = ()  # the kinds of basis that it can be written in
+    chooses: bool = False  # whether it selects public candidates by ``ballots`` instead of perturbing ``coefficients``
 
     def check_box(self, box: Box) -> None:
         """Refuse a box that this target cannot live on, before any data are read."""
@@ -81,6 +109,16 @@ class Target(ABC):
     def size(self, basis: Basis, box: Box) -> int:
         """The number of coefficients."""
         return basis.size(box)
+
+    def rehearse(self, data: Any, box: Any, basis: Any) -> NDArray[np.float64]:
+        """What would be released without noise, from **made-up or public** data, with errors showing."""
+        raise ParameterTypeError(
+            f"{type(self).__name__} has a proved certificate, and nothing to rehearse or to sample"
+        )
+
+    def influence(self, box: Any, basis: Any, n: int) -> Callable[[Any], NDArray[np.float64]] | None:
+        """For a sum over records: what each of some **made-up or public** records adds to what ``rehearse`` returns."""
+        return None
 
     def questions(self, basis: Any) -> list[Tuned]:
         """What was left to be selected by the data, each to be paid for."""
@@ -118,12 +156,28 @@ class Target(ABC):
     def predict(self, basis: Any, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """What error to expect, from public quantities only."""
 
+    def ballots(self, gathered: Any, basis: Any, box: Box, privacy: Privacy) -> list[Ballot]:
+        """The choices to be made, for a target that chooses; their parts of the grant add up to one."""
+        raise ParameterTypeError("this target chooses nothing")
+
+    def picked(self, basis: Any, places: Sequence[int]) -> NDArray[np.float64]:
+        """The public values of the candidates that were chosen."""
+        raise ParameterTypeError("this target chooses nothing")
+
+    def predict_ranks(self, basis: Any, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+        """What error to expect of a choice, in ranks."""
+        raise ParameterTypeError("this target chooses nothing")
+
+    def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
+        """The noise to take where the caller leaves the choice."""
+        return "auto"
+
     def noise_words(self, basis: Any, box: Box, law: NoiseLaw) -> str:
         """Where noise goes, and how much."""
         return f"{law.kind}, scale {law.deviation:.4g}"
 
     @abstractmethod
-    def finish(self, published: Published) -> Release:
+    def finish(self, published: Any) -> Release:
         """The release of what was published."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.bases.base import LatticeBasis, values_on
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.smoothness import Smoothness
-from sfumato.checks import finite_number, positive_number
+from sfumato.checks import finite_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -24,6 +24,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -42,7 +43,8 @@ class BlackBox(Target):
         ``(m, l)`` points in user units to ``(m,)`` values.
     sensitivity
         S: for all neighbouring tables (one row changed) and every point y, ``|f(y) - f'(y)| <= S``. Values beyond
-        about 2**51 S are clamped (a declared range that would be is refused).
+        about 2**51 S are clamped (a declared range that would be is refused). Or what ``sf.sample_sensitivity`` made:
+        the release is then *random* differentially private.
     range, fallback
         Optional public bounds of the values, and the public value that stands in wherever ``fit`` or the
         function fails or returns something that is not a finite number (default: the middle of the range, or 0).
@@ -61,7 +63,7 @@ class BlackBox(Target):
     """
 
     fit: Callable[[Any], Function]
-    sensitivity: float = None  # type: ignore[assignment]  # missing is refused below, in words
+    sensitivity: Sensitivity = None  # type: ignore[assignment]  # missing is refused below, in words
     range: tuple[float, float] | None = None
     fallback: float | None = None
     smoothness: Smoothness | None = None
@@ -74,7 +76,7 @@ class BlackBox(Target):
             raise ParameterTypeError(f"fit must be callable, fit(data) -> function, got fit={self.fit!r}")
         if self.sensitivity is None:
             raise ParameterTypeError("sensitivity is missing: state how far one row can move the function at any point")
-        object.__setattr__(self, "sensitivity", positive_number("sensitivity", self.sensitivity))
+        object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
         low, high = -np.inf, np.inf
         if self.range is not None:
             if not isinstance(self.range, Sequence | np.ndarray) or len(self.range) != 2:
@@ -105,14 +107,14 @@ class BlackBox(Target):
                 "BlackBox(smoothness=sf.Smooth(...)) to have it chosen"
             )
         strength = privacy.epsilon if privacy.epsilon is not None else (2 * (privacy.rho or 0.0)) ** 0.5
-        return self.smoothness.basis(box, self.sensitivity, strength)
+        return self.smoothness.basis(box, bound_of(self.sensitivity), strength)
 
     def certificate(self, basis: LatticeBasis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """The stated pointwise bound holds at each lattice point: docs/proofs/bernstein.md."""
-        stated = "it holds for fit as run, with failures and non-finite values replaced by the fallback"
-        row = Certificate("linf", self.sensitivity, privacy.neighbours, "stated", "bernstein", None, (stated,))
-        unit = row.for_unit(privacy)
-        if self.range is None or self.range[1] - self.range[0] >= unit.bound:
+        """The stated (or sampled) pointwise bound holds at each lattice point: docs/proofs/bernstein.md, sampler.md."""
+        note = "it holds for fit as run, with failures and non-finite values replaced by the fallback"
+        check_sampled(self.sensitivity, n, basis.size(box), (box, basis))
+        unit = certify(self.sensitivity, "linf", "bernstein", note, privacy)
+        if self.range is None or unit.norm != "linf" or self.range[1] - self.range[0] >= unit.bound:
             return unit
         # Clipped values cannot differ by more than the range is wide, whatever happens to the data.
         width = float(np.nextafter(self.range[1] - self.range[0], np.inf))
@@ -166,7 +168,7 @@ class BlackBox(Target):
     def describe(self) -> tuple[tuple[str, str], ...]:
         return (
             ("target", "black box"),
-            ("stated sensitivity", repr(self.sensitivity)),
+            (f"{how_known(self.sensitivity)} sensitivity", repr(bound_of(self.sensitivity))),
             ("range", "not declared" if self.range is None else repr(tuple(map(float, self.range)))),
             ("fallback", repr(self.fallback)),
         )

@@ -7,20 +7,22 @@ coefficients are an integer matrix applied to the counts, and one record is a ve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.bases.base import Basis
+from sfumato.bases.base import Basis, LatticeBasis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, MassLattice, SplitLattice, check_dimension
 from sfumato.bases.mixture import check_points, node_positions
 from sfumato.bases.prediction import Prediction, predict, search
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
+from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, positive_integer, positive_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -147,6 +149,24 @@ class KDE(Target):
     def _cells(self, box: Box) -> tuple[int, ...]:
         sizes = iter(shape_of_cells(self.domain(box), len(self.groups(box))))
         return tuple(len(self.groups(box)) if name == self.by else next(sizes) for name in box.names)
+
+    def rehearse(self, data: Any, box: Box, basis: Basis) -> NDArray[np.float64]:
+        return np.asarray(self.influence(box, basis, len(data))(data).sum(axis=0))
+
+    def influence(self, box: Box, basis: Basis, n: int) -> Callable[[Any], NDArray[np.float64]]:
+        """Each record's share of the density on the lattice: nothing for one with a missing value."""
+        if not isinstance(basis, LatticeBasis) or self.by is not None or isinstance(self.bandwidth, str | Tuned):
+            raise ParameterError(
+                "densities are compared on the lattice of sf.Bernstein(k), with a bandwidth, without by"
+            )
+        kernel, points = self.gaussian(box), to_unit(box, basis.lattice(box), "clip")
+
+        def shares(records: Any) -> NDArray[np.float64]:
+            cleaned = box.clean(np.asarray(records, dtype=np.float64).reshape(len(records), box.dimension))
+            values = kernel.values(box, (cleaned - box.low) / (box.high - box.low), points) / n
+            return np.where(np.isnan(cleaned).any(axis=1, keepdims=True), 0.0, values)
+
+        return shares
 
     def questions(self, basis: Any) -> list[Tuned]:
         return [q for q in (self.bandwidth, basis) if isinstance(q, Tuned)]

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
 import sfumato as sf
-from sfumato.bases.measure import ROUGHNESS, _bend, _to_simplex, nearest_measure, smoothing_matrix
+from sfumato.bases.measure import ROUGHNESS, _bend, to_simplex, nearest_measure, smoothing_matrix
 
 LINE, DAY = sf.Box([(0, 1)]), sf.Box([sf.Periodic(0, 1)])
 
@@ -23,7 +23,7 @@ def sorted_projection(values):
 
 @given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e3, 1e3)))
 def test_projecting_agrees_with_sorting(values):
-    found = _to_simplex(values)
+    found = to_simplex(values)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1.0, abs=1e-9)
     assert found == pytest.approx(sorted_projection(values), abs=1e-9)
@@ -31,14 +31,14 @@ def test_projecting_agrees_with_sorting(values):
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 5)), elements=st.floats(-2, 2)))
 def test_projecting_a_table_is_projecting_its_numbers(values):
-    assert _to_simplex(values) == pytest.approx(sorted_projection(values), abs=1e-12)
+    assert to_simplex(values) == pytest.approx(sorted_projection(values), abs=1e-12)
 
 
 @given(arrays.arrays(np.float64, 6, elements=st.floats(0, 1)))
 def test_what_is_on_the_simplex_stays(values):
     if values.sum() > 0:
         point = values / values.sum()
-        assert _to_simplex(point) == pytest.approx(point, abs=1e-12)
+        assert to_simplex(point) == pytest.approx(point, abs=1e-12)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -1,0 +1,188 @@
+"""A published statistic: one number or a few, with limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.moments import Moments
+from sfumato.bases.quantiles import Grid, Quantiles, check_level
+from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
+from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
+from sfumato.releases.base import Release
+from sfumato.releases.codec import exact_keys
+from sfumato.releases.showing import Shown
+from sfumato.releases.uncertainty import half_width_of
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueRelease(Shown, Release):
+    """A statistic of private records, perturbed once (or chosen once: then there is no noise law).
+
+    Parameters
+    ----------
+    domain, summary, rows
+        The columns it is about, what was summed and how that is read, and the public number of records (or None).
+    numbers
+        The noisy numbers behind it (read-only).
+    """
+
+    kind: ClassVar[str] = "value"
+
+    law: NoiseLaw | None  # type: ignore[assignment]
+    domain: Box
+    summary: Summary
+    numbers: Floats
+    rows: int | None
+
+    def __post_init__(self) -> None:
+        numbers = np.array(self.numbers, dtype=np.float64)
+        numbers.setflags(write=False)
+        object.__setattr__(self, "numbers", numbers)
+
+    @property
+    def box(self) -> Box:
+        return self.domain
+
+    @property
+    def statistic(self) -> str:
+        """What it is, in a word."""
+        return self.summary.statistic
+
+    @property
+    def value(self) -> Any:
+        """The statistic: a number, or an array (``labels`` names its entries)."""
+        return _plain(self.summary.estimate(self.box, self.numbers, self.rows))
+
+    @property
+    def labels(self) -> list[list[str]]:
+        """Names of the entries along each axis of ``value``; none for a single number."""
+        return self.summary.labels(self.box)
+
+    def interval(self, confidence: float = 0.95) -> tuple[Any, Any]:
+        """Lower and upper limits of the same statistic of the records themselves, for all its entries at once.
+
+        They speak of the records, brought into the box, not of a population that these were drawn from.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, all limits hold.
+        Those of quantiles are the box's bounds unless other levels, or a paid ``interval_share``, tell more.
+        """
+        probability("confidence", confidence)
+        if isinstance(self.summary, Quantiles):
+            widths = self.summary.rank_errors(self.guarantee, confidence)
+        else:
+            assert self.law is not None
+            widths = half_width_of([np.eye(self.law.size)], self.law, confidence)
+        low, high = self.summary.limits(self.box, self.numbers, widths, self.rows)
+        value = np.asarray(self.value)
+        return _plain(np.minimum(low, value)), _plain(np.maximum(high, value))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        shown = f"{self.value:.6g}" if isinstance(self.value, float) else f"{np.shape(self.value)} numbers"
+        return f"<ValueRelease {self.statistic} of {', '.join(self.box.names)}: {shown}; {self.guarantee}>"
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"numbers": self.numbers}
+
+    def fields(self) -> dict[str, Any]:
+        return {"summary": self.summary.to_json(), "rows": self.rows}
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"summary", "rows"}, "the content")
+        exact_keys(arrays, {"numbers"}, "the file")
+        summary, rows, promised = summary_from_json(fields["summary"], box), fields["rows"], common["guarantee"]
+        if rows is not None and (type(rows) is not int or not 0 <= rows < 2**62):
+            raise ParameterError(f"rows must be a whole number, 0 or more, or null, got {rows!r}")
+        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
+            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
+        if arrays["numbers"].shape != (summary.size(box),):
+            raise ParameterError(f"the statistic needs {summary.size(box)} numbers, got {arrays['numbers'].shape}")
+        _check_law(common["law"], summary, box, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
+        return cls(**common, domain=box, summary=summary, numbers=arrays["numbers"], rows=rows)
+
+
+def _plain(value: Floats) -> Any:
+    return float(value) if np.ndim(value) == 0 else value
+
+
+def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -> None:
+    """Refuse noise that was calibrated for something else."""
+    if isinstance(summary, Quantiles):
+        if law is not None:
+            raise ParameterError("a quantile is chosen, not perturbed: it has no noise law")
+        return
+    if law is None or law.size != summary.size(box):
+        raise ParameterError("the noise law and the statistic differ in size")
+    certificate = law.certificate
+    if certificate.exponent != summary.exponent:
+        raise ParameterError("the noise and the statistic are on different grids")
+    if isinstance(summary, SumOfRecords) and certificate.bound < summary.apart(box, who, certificate.norm):
+        raise ParameterError("the certificate is smaller than one record's contribution can be")
+
+
+def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
+    """Rebuild what a statistic is written in."""
+    names = ("sum", "count", "histogram", "proportions", "mean", "variance", "covariance", "median", "quantiles")
+    statistic = one_of("statistic", data["statistic"], (*names, Given.statistic))
+    if statistic == Given.statistic:
+        exact_keys(data, {"statistic", "length", "range"}, "the statistic")
+        limits = None if data["range"] is None else tuple(finite_number("range", end) for end in data["range"])
+        if limits is not None and (len(limits) != 2 or limits[0] >= limits[1]):
+            raise ParameterError(f"range must be a pair (low, high), got {data['range']!r}")
+        return Given(positive_integer("length", data["length"]), limits)
+    if not isinstance(data["complete"], bool):
+        raise ParameterError(f"complete must be true or false, got {data['complete']!r}")
+    complete = data["complete"]
+    if statistic in ("count", "histogram", "proportions"):
+        return _tally_from_json(data, statistic, complete, box)
+    box.intervals()
+    if statistic == "sum":
+        exact_keys(data, {"statistic", "complete"}, "the statistic")
+        return Total(complete)
+    if statistic in ("median", "quantiles"):
+        return _quantiles_from_json(data, statistic, complete)
+    exact_keys(data, {"statistic", "complete", "weight"}, "the statistic")
+    weight = data["weight"]
+    if type(weight) is not int or not 0 <= weight < 2**60:
+        raise ParameterError(f"weight must be a whole number, 0 or more, got {weight!r}")
+    return Moments(statistic, complete, weight)
+
+
+def _tally_from_json(data: Mapping[str, Any], statistic: str, complete: bool, box: Box) -> Tally:
+    exact_keys(data, {"statistic", "complete", "shape"}, "the statistic")
+    shape = tuple(positive_integer("shape", count) for count in data["shape"])
+    for column, count in zip(box.columns, shape, strict=True):
+        if statistic != "count" and isinstance(column, Categorical) and len(column.categories) != count:
+            raise ParameterError(f"a column of {len(column.categories)} categories cannot have {count} cells")
+    if statistic == "count" and set(shape) != {1}:
+        raise ParameterError(f"a count has one cell, got shape={shape!r}")
+    return Tally(statistic, shape, complete)
+
+
+def _quantiles_from_json(data: Mapping[str, Any], statistic: str, complete: bool) -> Quantiles:
+    exact_keys(data, {"statistic", "complete", "asked", "grid", "flank", "share"}, "the statistic")
+    exact_keys(data["grid"], {"first", "count", "digits"}, "the grid")
+    if not all(type(v) is int for v in data["grid"].values()) or abs(data["grid"]["digits"]) > 300:
+        raise ParameterError(f"the grid must be whole numbers, got {data['grid']!r}")
+    positive_integer("count", data["grid"]["count"])
+    flank, share = finite_number("flank", data["flank"]), finite_number("share", data["share"])
+    if not (0 <= flank <= 0.5 and 0 <= share < 1 and (flank > 0) == (share > 0)):
+        raise ParameterError(f"flank and share must be small and come together, got {flank!r}, {share!r}")
+    asked = tuple(check_level(level) for level in data["asked"])
+    if not asked or (statistic == "median" and asked != (0.5,)):
+        raise ParameterError(f"the levels do not fit a {statistic}: {asked!r}")
+    return Quantiles(statistic, asked, Grid(**data["grid"]), complete, flank, share)

@@ -1,0 +1,94 @@
+"""The bounds of a column, for those who have no public ones, at a price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sfumato.bases.magnitudes import Magnitudes
+from sfumato.checks import probability
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import Certificate
+from sfumato.core.mechanism import Private
+from sfumato.core.privacy import Privacy
+from sfumato.engines.memory import Engine
+from sfumato.engines.tables import Table
+from sfumato.errors import ParameterError
+from sfumato.releases.uncertainty import norm_quantile
+from sfumato.releases.value import ValueRelease
+from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.statistic import Source, certify_summary
+
+_ROWS = 16_384  # at a time
+
+
+@dataclass(frozen=True)
+class Bounds(Target):
+    """Publish two numbers between which nearly all values of one column lie.
+
+    Parameters
+    ----------
+    miss
+        How probable it is that noise alone makes them wider than any value.
+
+    Formal guarantee: a record is in one cell of a public grid of magnitudes: docs/proofs/statistics.md.
+
+    >>> Bounds().describe()[0]
+    ('target', 'bounds')
+    """
+
+    miss: float = 0.001
+
+    bases = (Magnitudes,)
+
+    def __post_init__(self) -> None:
+        probability("miss", self.miss)
+
+    def check_box(self, box: Box) -> None:
+        super().check_box(box)
+        if box.dimension != 1:
+            raise ParameterError(f"bounds are of one column, got {list(box.names)}")
+
+    def gather(self, table: Table, box: Box, engine: Engine) -> Source:
+        return Source(table, engine)
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Magnitudes:
+        return Magnitudes()
+
+    def certificate(self, basis: Magnitudes, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """A record moves from one cell to another: docs/proofs/statistics.md."""
+        return certify_summary(basis, box, privacy)
+
+    def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
+        return "laplace" if certificate.norm == "l1" else "auto"
+
+    def coefficients(self, source: Source, basis: Magnitudes, box: Box, certificate: Certificate) -> Private:
+        total = np.zeros(basis.size(box), dtype=np.int64)
+        for records in source.table.chunks(box, _ROWS):
+            values = records[:, 0]
+            total += np.bincount(basis.index(values[~np.isnan(values)]), minlength=len(total))
+        return Private(total, certificate)
+
+    def predict(self, basis: Magnitudes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        """In records: a cell with fewer than this many may go unseen."""
+        unseen = norm_quantile(law, 1 - self.miss)[0]
+        return Errors(unseen, unseen, 0.0, None)
+
+    def finish(self, published: Published) -> ValueRelease:
+        basis = published.basis
+        assert isinstance(basis, Magnitudes) and published.law is not None
+        return ValueRelease(
+            guarantee=published.guarantee,
+            law=published.law,
+            target=self.describe(),
+            receipt=published.receipt,
+            domain=published.box,
+            summary=replace(basis, threshold=norm_quantile(published.law, 1 - self.miss)[0]),
+            numbers=published.values,
+            rows=published.rows,
+        )
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        return (("target", "bounds"), ("probability of too wide bounds", repr(self.miss)))

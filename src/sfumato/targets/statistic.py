@@ -1,0 +1,394 @@
+"""Everyday statistics: counts, sums, means, spreads, tables, quantiles, and those that a caller brings along."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.base import Basis
+from sfumato.bases.moments import Moments
+from sfumato.bases.quantiles import Quantiles, check_level
+from sfumato.bases.summaries import Given, Summary, Tally, Total
+from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import NORMS, Certificate
+from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.mechanism import Private
+from sfumato.core.privacy import Privacy
+from sfumato.engines.cells import Cells
+from sfumato.engines.memory import Engine
+from sfumato.engines.tables import Columns, Table
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.releases.uncertainty import half_width_of, mean_largest
+from sfumato.releases.value import ValueRelease
+from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
+from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
+
+Floats = NDArray[np.float64]
+
+NUMERIC = ("sum", "mean", "variance", "covariance", "median", "quantiles")
+TABLES = ("count", "histogram", "proportions")
+_EXPECTED_ROWS = 10_000  # where the number of rows is private, for predictions only
+
+
+@dataclass(frozen=True)
+class Source:
+    """The records and what sums over them, until it is known what to sum."""
+
+    table: Table
+    engine: Engine
+
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return self.table.rows
+
+
+@dataclass(frozen=True)
+class Statistic(Target):
+    """Publish one number about the records, or a few.
+
+    Parameters
+    ----------
+    what
+        ``"count"``, ``"sum"``, ``"mean"``, ``"variance"``, ``"covariance"``, ``"proportions"``, ``"histogram"``,
+        ``"median"`` or ``"quantiles"``; or a function of yours, ``what(data)``, which sees the whole table and returns
+        ``length`` numbers.
+    column
+        Which columns of the box it is about, one name or several; by default all. For a function of yours: the data
+        columns that it needs, as for ``sf.BlackBox``.
+    missing
+        ``"drop"``: records with a missing value count for nothing. ``"none"``: you state publicly that nothing is
+        missing, which makes means and proportions a little better; should something be, the box's middle stands in.
+    bins
+        For a histogram: equal cells along each numeric column (default 10), a number or one per column.
+    probabilities
+        For quantiles: the levels (default quartiles).
+    interval_share
+        For quantiles: which share of the grant pays for their intervals (default none, and the intervals tell little).
+    sensitivity, norm, length, range, fallback
+        For a function of yours: how far one row can move its numbers, in ``norm`` (``"l1"``, ``"l2"`` or ``"linf"``),
+        or what ``sf.sample_sensitivity`` made; how many numbers; optional public bounds of them, and the number that
+        stands in wherever the function fails.
+
+    Formal guarantee: whatever the records hold, neighbours are no further apart than ``certificate`` says
+    (docs/proofs/statistics.md); for a function of yours, if the sensitivity holds.
+
+    >>> Statistic("mean", "age").describe()
+    (('target', 'mean of age'), ('missing values', 'drop'))
+    """
+
+    what: str | Callable[[Any], Any]
+    column: Any = None
+    missing: str = "drop"
+    bins: int | Sequence[int] | None = None
+    probabilities: Sequence[float] | None = None
+    interval_share: float = 0.0
+    sensitivity: Sensitivity | None = None
+    norm: str = "l1"
+    length: int = 1
+    range: tuple[float, float] | None = None
+    fallback: float | None = None
+
+    bases = (Summary,)
+
+    def __post_init__(self) -> None:
+        if callable(self.what):
+            self._check_own()
+        else:
+            one_of("what", self.what, (*TABLES, *NUMERIC))
+            self._check_built_in()
+        one_of("missing", self.missing, ("drop", "none"))
+
+    def _check_own(self) -> None:
+        if self.sensitivity is None:
+            raise ParameterTypeError(
+                "sensitivity is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
+            )
+        for name in ("bins", "probabilities", "interval_share"):
+            if getattr(self, name):
+                raise ParameterError(f"{name} is for built-in statistics, got {name}={getattr(self, name)!r}")
+        object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
+        one_of("norm", self.norm, NORMS[:3])
+        positive_integer("length", self.length)
+        low, high = (-math.inf, math.inf) if self.range is None else _pair(self.range)
+        object.__setattr__(self, "range", None if self.range is None else (low, high))
+        middle = 0.0 if self.range is None else low / 2 + high / 2
+        fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
+        if not low <= fallback <= high:
+            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={self.fallback!r}")
+        object.__setattr__(self, "fallback", fallback)
+
+    def _check_built_in(self) -> None:
+        for name in ("sensitivity", "range", "fallback"):
+            if getattr(self, name) is not None:
+                raise ParameterError(
+                    f"{name} is for a function of yours; that of a {self.what} is known, got {getattr(self, name)!r}"
+                )
+        names = self.names
+        if names is not None and not _are_names(names):
+            raise ParameterTypeError(f"column must be a name or several different names, got column={self.column!r}")
+        if self.bins is not None and self.what != "histogram":
+            raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={self.bins!r}")
+        levels = self.what in ("median", "quantiles")
+        if self.probabilities is not None and self.what != "quantiles":
+            raise ParameterError(f"probabilities are for quantiles, got what={self.what!r}")
+        if self.interval_share:
+            probability("interval_share", self.interval_share)
+            if not levels:
+                raise ParameterError(f"interval_share is for quantiles, got what={self.what!r}")
+        if self.what == "quantiles":
+            asked = (0.25, 0.5, 0.75) if self.probabilities is None else tuple(self.probabilities)
+            if not asked:
+                raise ParameterError("probabilities must be at least one level, got none")
+            object.__setattr__(self, "probabilities", tuple(check_level(level) for level in asked))
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns of the box that a built-in statistic is about; None for all."""
+        if self.column is None or callable(self.what):
+            return None
+        return (self.column,) if isinstance(self.column, str) else tuple(self.column)
+
+    @property
+    def columns(self) -> Columns:  # type: ignore[override]
+        """The data columns that must be there."""
+        if not callable(self.what):
+            return self.names
+        return [self.column] if isinstance(self.column, str) else self.column
+
+    @property
+    def chooses(self) -> bool:  # type: ignore[override]
+        """Whether values are chosen from a grid instead of perturbed."""
+        return self.what in ("median", "quantiles")
+
+    @property
+    def largest(self) -> float | None:  # type: ignore[override]
+        """The largest size that a number can have, if a range was declared."""
+        return None if self.range is None else max(abs(self.range[0]), abs(self.range[1]))
+
+    def domain(self, box: Box) -> Box:
+        """The columns that it is about."""
+        if self.names is None:
+            return box
+        kinds = dict(zip(box.names, box.columns, strict=True))
+        unknown = [name for name in self.names if name not in kinds]
+        if unknown:
+            raise ParameterError(f"column must be among those of the box ({list(box.names)}), got {unknown[0]!r}")
+        return Box({name: kinds[name] for name in self.names})
+
+    def check_box(self, box: Box) -> None:
+        domain = self.domain(box)
+        if self.what in NUMERIC:
+            domain.intervals()
+        if self.what in ("median", "quantiles") and domain.dimension != 1:
+            raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
+        if self.what == "histogram" or self.what == "proportions":
+            Cells(domain, self._shape(domain))  # refuses what does not fit
+
+    def _shape(self, domain: Box) -> tuple[int, ...]:
+        """Cells along each column: categories, or bins."""
+        if self.what == "count":
+            return (1,) * domain.dimension
+        kinds = domain.columns
+        if self.what == "proportions":
+            numeric = [n for n, c in zip(domain.names, kinds, strict=True) if not isinstance(c, Categorical)]
+            if numeric:
+                raise ParameterError(f"proportions need sf.Categorical columns, {numeric[0]!r} is not; try a histogram")
+        bins = iter(self._bins(sum(not isinstance(kind, Categorical) for kind in kinds)))
+        return tuple(len(kind.categories) if isinstance(kind, Categorical) else next(bins) for kind in kinds)
+
+    def _bins(self, count: int) -> tuple[int, ...]:
+        if isinstance(self.bins, Sequence) and len(self.bins) == count:
+            return tuple(positive_integer("bins", b) for b in self.bins)
+        if isinstance(self.bins, Sequence):
+            raise ParameterError(f"bins needs one number, or one per numeric column ({count}), got bins={self.bins!r}")
+        return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
+
+    def gather(self, table: Table, box: Box, engine: Engine) -> Source:
+        """Nothing is read yet: what to sum depends on the grant."""
+        return Source(table if callable(self.what) else table.only(box, self.domain(box).names), engine)
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Summary:
+        """What is summed over records, which follows from the statistic and the grant."""
+        domain, complete = self.domain(box), self.missing == "none"
+        if callable(self.what):
+            return Given(self.length, self.range)
+        if self.what in TABLES:
+            return Tally(self.what, self._shape(domain), complete)
+        if self.what == "sum":
+            return Total(complete)
+        if self.chooses:
+            asked = (0.5,) if self.probabilities is None else tuple(self.probabilities)
+            return Quantiles.plan(self.what, asked, domain, n, privacy, complete, self.interval_share)
+        replaces = privacy.neighbours == "replace"
+        if complete and replaces and privacy.unit == "row":
+            return Moments(self.what, complete, 0)
+        both = {norm: Moments.counting(self.what, domain, complete, norm, replaces) for norm in ("l1", "l2")}
+        return both[norm_of(privacy, lambda norm: both[norm].apart(domain, privacy, norm))]
+
+    def check_basis(self, basis: Basis, box: Box) -> None:
+        if not isinstance(basis, Summary):
+            raise ParameterTypeError(f"a statistic needs no basis, got basis={basis!r}")
+
+    def size(self, basis: Basis, box: Box) -> int:
+        return basis.size(self.domain(box))
+
+    def certificate(self, basis: Summary, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """A built-in sum of bounded integers, or the caller's own bound: docs/proofs/statistics.md, sampler.md."""
+        if not callable(self.what):
+            return certify_summary(basis, self.domain(box), privacy)
+        assert self.sensitivity is not None
+        check_sampled(self.sensitivity, n, self.length, None)
+        note = "it holds for the function as run, with failures and non-finite numbers replaced by the fallback"
+        known = certify(self.sensitivity, self.norm, "statistics", note, privacy)
+        widest = math.inf if self.range is None else _widest(self.range, self.length, known.norm)
+        if known.bound <= widest:
+            return known
+        return Certificate(known.norm, widest, privacy.neighbours, "enforced", "statistics")
+
+    def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
+        """For a few numbers Laplace noise is often smaller than Gaussian noise, even where a delta is granted."""
+        own = callable(self.what) and certificate.norm == "l1"
+        if own and privacy.epsilon is not None:
+            return "laplace" if norm_of(privacy, lambda _: certificate.bound) == "l1" else "auto"
+        return "laplace" if certificate.norm == "l1" else "auto"
+
+    def coefficients(self, source: Source, basis: Summary, box: Box, certificate: Certificate) -> Private:
+        domain = self.domain(box)
+        if callable(self.what):
+            return Private(self._own(source.table.native), certificate)
+        if isinstance(basis, Tally):
+            counts = source.engine.count(source.table, Cells(domain, _cells_of(basis, domain)))
+            tally = counts.open().ravel()
+            return Private(np.array([tally.sum()]) if basis.statistic == "count" else tally, certificate)
+        assert isinstance(basis, Total | Moments)
+        largest = int(basis.apart(domain, Privacy(epsilon=1.0, neighbours="add-remove"), "l1"))
+        sums = source.engine.sum(
+            source.table, domain, lambda records: basis.contributions(domain, records), basis.size(domain), largest
+        )
+        return Private(sums, certificate)
+
+    def _own(self, records: Any) -> Floats:
+        """Run the caller's function; any failure, even an exit, yields the fallback, because an error is an output."""
+        assert callable(self.what) and self.fallback is not None
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                numbers = np.asarray(self.what(records), dtype=np.float64).reshape(self.length)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            numbers = np.full(self.length, np.nan)
+        finite = np.where(np.isfinite(numbers), numbers, self.fallback)
+        return finite if self.range is None else np.clip(finite, *self.range)
+
+    def rehearse(self, data: Any, box: Any = None, basis: Any = None) -> Floats:
+        """Run your function on **made-up or public** data with errors showing."""
+        if not callable(self.what):
+            return super().rehearse(data, box, basis)
+        return np.asarray(self.what(data), dtype=np.float64).reshape(self.length)
+
+    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
+        """For each level, a private score of every candidate, and its part of the grant."""
+        assert isinstance(basis, Quantiles)
+        name = self.domain(box).names[0]
+        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
+        counts = source.engine.count(source.table, cells).open()
+        return [
+            Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
+            for level, part in zip(basis.levels, basis.parts, strict=True)
+        ]
+
+    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
+        """The candidates at these places."""
+        assert isinstance(basis, Quantiles)
+        return basis.grid.values()[list(places)]
+
+    def predict(self, basis: Summary, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        domain, rows = self.domain(box), n or _EXPECTED_ROWS
+        width = half_width_of([np.eye(law.size)], law, confidence)
+        mean = mean_largest([np.eye(law.size)], law) / float(width.max())
+        low, high = basis.limits(domain, basis.typical(domain, rows), width, rows)
+        wide = float(np.max(high - low)) / 2
+        return Errors(wide * mean, wide, 0.0, None)
+
+    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+        """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
+        assert isinstance(basis, Quantiles)
+        worst = [float(basis.rank_errors(privacy, c).max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
+        return Errors(worst[0], worst[1], 0.0, None)
+
+    def finish(self, published: Published | Chosen) -> ValueRelease:
+        assert isinstance(published.basis, Summary)
+        return ValueRelease(
+            guarantee=published.guarantee,
+            law=published.law,
+            target=self.describe(),
+            receipt=published.receipt,
+            domain=self.domain(published.box),
+            summary=published.basis,
+            numbers=published.values,
+            rows=published.rows,
+        )
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        if callable(self.what):
+            assert self.sensitivity is not None
+            return (
+                ("target", f"statistic of the caller's ({getattr(self.what, '__name__', 'unnamed')})"),
+                (f"{how_known(self.sensitivity)} sensitivity", repr(bound_of(self.sensitivity))),
+                ("range", "not declared" if self.range is None else repr(self.range)),
+                ("fallback", repr(self.fallback)),
+            )
+        of = "" if self.names is None else f" of {', '.join(self.names)}"
+        return (("target", f"{self.what}{of}"), ("missing values", self.missing))
+
+
+def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
+    """The norm in which sums are certified: that of the noise that is smaller, where the grant leaves a choice."""
+    if privacy.epsilon is None or not privacy.delta:
+        return "l1" if privacy.rho is None else "l2"
+    laplace = math.sqrt(2) * apart("l1") / privacy.epsilon
+    return "l1" if laplace <= apart("l2") * noise_multiplier(privacy.epsilon, privacy.delta) else "l2"
+
+
+def certify_summary(summary: Summary, domain: Box, privacy: Privacy) -> Certificate:
+    """The enforced certificate of a sum of bounded integer vectors: docs/proofs/statistics.md."""
+    norm = norm_of(privacy, lambda norm: summary.apart(domain, privacy, norm))
+    bound = summary.apart(domain, privacy, norm)
+    return Certificate(norm, bound, privacy.neighbours, "enforced", "statistics", summary.exponent)
+
+
+def _are_names(names: tuple[Any, ...]) -> bool:
+    return bool(names) and all(isinstance(name, str) for name in names) and len({*names}) == len(names)
+
+
+def _pair(limits: Any) -> tuple[float, float]:
+    if not isinstance(limits, Sequence | np.ndarray) or len(limits) != 2:
+        raise ParameterTypeError(f"range must be a pair (low, high), got range={limits!r}")
+    low, high = finite_number("range[0]", limits[0]), finite_number("range[1]", limits[1])
+    if low >= high:
+        raise ParameterError(f"range must have low < high, got range={limits!r}")
+    return low, high
+
+
+def _widest(limits: tuple[float, float], length: int, norm: str) -> float:
+    """How far apart any two vectors within the limits are; nothing is known of a norm of the caller's."""
+    width = math.nextafter(limits[1] - limits[0], math.inf)
+    factors = {"linf": 1.0, "l1": float(length), "l2": math.sqrt(length)}
+    return math.nextafter(width * factors.get(norm, math.inf), math.inf)
+
+
+def _cells_of(basis: Tally, domain: Box) -> tuple[int, ...]:
+    """A count needs every category as a cell of its own to see which records have none."""
+    if basis.statistic != "count":
+        return basis.shape
+    return tuple(len(c.categories) if isinstance(c, Categorical) else 1 for c in domain.columns)
