@@ -226,7 +226,7 @@ def release(
     privacy
         What you grant: ``sf.Privacy(epsilon=1.0)``, ``(epsilon, delta)`` or ``rho``.
     basis
-        Such as ``sf.Bernstein(20, order=3)``; ``"auto"``: from public quantities; ``sf.Tuned([...])``: by the data, paid.
+        Such as ``sf.Bernstein(20, order=3)``; ``"auto"``: by public quantities; ``sf.Tuned([...])``: by the data, paid.
     noise
         ``"auto"``: the K-norm noise of the certificate for pure epsilon, else Gaussian; ``"laplace"`` is the paper's.
     engine

@@ -136,7 +136,7 @@ def show_plan(ctx: typer.Context, order: Order) -> None:
         told.append(("account", [str(quote.before), left]))
     data = {
         "basis": plan.basis.to_json(),
-        "coefficients": plan.law.size,
+        "coefficients": None if plan.law is None else plan.law.size,
         "noise_error": plan.noise_error,
         "mean_noise_error": plan.mean_noise_error,
         "approximation_error": plan.approximation_error,

@@ -17,10 +17,14 @@ from sfumato.extras import need
 from sfumato.plotting.learners import axes_needed, draw_panels, fill, shape_of, size_of
 from sfumato.plotting.machines import Panel, machine_panels
 from sfumato.plotting.panels import LEGEND, draw, style, tidy
+from sfumato.plotting.figures import Figures
 from sfumato.plotting.samples import View, check_drawable, views
+from sfumato.plotting.values import draw_value, figures_to_draw, fill_value
+from sfumato.plotting.values import size_of as size_of_value
 from sfumato.plotting.words import Drawable, Functions, exact, number, plain, quantity, short
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.value import ValueRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +40,7 @@ __all__ = [
     "quantity",
     "short",
     "style",
+    "value_figure",
     "views",
 ]
 
@@ -45,7 +50,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
 
     A density of three columns is drawn as the densities of each, groups on top of each other where they are curves.
     A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
-    learner of more as its slopes, or along each column while the others stay in the middle of the box.
+    learner of more as its slopes, or along each column while the others stay in the middle of the box. A statistic is
+    drawn as a number with its limits, as bars with whiskers, or as a map of a table.
 
     Parameters
     ----------
@@ -60,6 +66,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     probability("confidence", confidence)
     if isinstance(release, MachineRelease):
         return _plot_machine(release, ax, confidence)
+    if isinstance(release, ValueRelease):
+        return _plot_value(release, ax, confidence)
     check_drawable(release)
     if ax is not None:
         given = _given_axes(ax, release)
@@ -89,6 +97,18 @@ def _plot_machine(release: MachineRelease, ax: Any, confidence: float) -> Any:
     return made
 
 
+def _plot_value(release: ValueRelease, ax: Any, confidence: float) -> Any:
+    seen = figures_to_draw(release, confidence)
+    if ax is not None:
+        draw_value(seen, _checked_axes(ax, 1, release)[0], 60)
+        return ax
+    with need("matplotlib", "plot").rc_context(style()):
+        settings = {"figsize": size_of_value(seen), "layout": "constrained"}
+        made_figure, made = need("matplotlib.pyplot", "plot").subplots(**settings)
+        fill_value(made_figure, seen, made, stacked=False)
+    return made
+
+
 def figure(seen: Sequence[View], size: tuple[float, float], stacked: bool) -> Figure:
     """A figure that pyplot knows nothing of, to be written to a file; call it inside ``rc_context(style())``."""
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
@@ -103,6 +123,13 @@ def machine_figure(panels: Sequence[Panel], size: tuple[float, float], stacked: 
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     axes = made.subplots(*shape_of(panels, stacked))
     fill(made, panels, list(np.atleast_1d(axes).ravel()), stacked)
+    return made
+
+
+def value_figure(seen: Figures, size: tuple[float, float], stacked: bool) -> Figure:
+    """The same for a statistic."""
+    made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    fill_value(made, seen, made.subplots(), stacked)
     return made
 
 

@@ -15,6 +15,7 @@ from sfumato.plotting.panels import (
     DASHES,
     HAIR,
     INK,
+    INK_ON_DARK,
     LEGEND,
     MUTED,
     SERIES,
@@ -130,7 +131,7 @@ def _colours(ax: Axes) -> Sequence[str]:
 
 
 def _ink(ax: Axes) -> str:
-    return "#e9e4da" if is_dark(ax) else INK
+    return INK_ON_DARK if is_dark(ax) else INK
 
 
 def _patch(colour: str, label: str, alpha: float) -> Any:

@@ -26,18 +26,19 @@ Floats = NDArray[np.float64]
 
 # The report maps these to CSS variables, so that one drawing serves light and dark pages.
 INK, MUTED, HAIR, ACCENT = "#2b2824", "#6e675d", "#d9d2c6", "#1f5a6b"
+INK_ON_DARK = "#e9e4da"
 # One for each group, told apart by dashes too, in grey and for every kind of eye; the second of a pair on dark axes.
 SERIES = (ACCENT, "#b4602a", "#7a4a8c", "#5f7d2d", "#a83a52", "#857b6d")
 SERIES_ON_DARK = ("#86bfcd", "#e0a26c", "#c8a2d8", "#aecb7f", "#e893a5", "#c4bcb0")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.6)), (0, (2.2, 1.4)), (0, (7, 1.5, 1.5, 1.5)), (0, (1, 1.2)), (0, (9, 3)))
-_ON_FILL = "#2c2a26"  # stays dark on a dark page, because the fills below it stay light
+ON_FILL = "#2c2a26"  # stays dark on a dark page, because the fills below it stay light
 # Lightness falls steadily along both maps, so that they keep their order in grey and for every kind of eye.
 VALUES = ("#f3ede1", "#d3d3bf", "#9fb9ae", "#648f98", "#3a6379", "#27405a", "#1a2138")
 WIDTHS = ("#f5efe5", "#e7d3b5", "#cfa878", "#a9774c", "#7a4a30", "#472a22")
 
 TITLE = 10.5
 _FONTS = ("Source Sans 3", "Source Sans Pro", "Helvetica Neue", "Helvetica", "Arial", "Liberation Sans")
-_HATCH = {"hatch.color": _ON_FILL, "hatch.linewidth": 0.35}
+_HATCH = {"hatch.color": ON_FILL, "hatch.linewidth": 0.35}
 # Between title and axes, where it covers no data.
 LEGEND: dict[str, Any] = {
     "loc": "lower left",
@@ -182,7 +183,7 @@ def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence
         ax.set_xlim(x[0], x[-1])
         ax.set_ylim(y[0], y[-1])
         words = f"{number((lowest + highest) / 2)} everywhere"
-        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=_ON_FILL)
+        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=ON_FILL)
         return ""
     drawn: ScalarMappable
     levels = need("matplotlib.ticker", "plot").MaxNLocator(10).tick_values(lowest, highest)
@@ -195,15 +196,16 @@ def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence
         drawn = filled = ax.contourf(x, y, values.T, levels=levels, cmap=cmap)
         filled.set_edgecolor("face")  # hides the hairlines that viewers leave between neighbouring areas
         ax.contour(x, y, values.T, levels=levels, colors="white", linewidths=0.4, alpha=0.5)
-    return _bar(ax, drawn, levels)
+    return add_bar(ax, drawn, levels)
 
 
-def _bar(ax: Axes, drawn: ScalarMappable, levels: Floats) -> str:
+def add_bar(ax: Axes, drawn: ScalarMappable, levels: Floats) -> str:
+    """A slim colour bar; returns the power of ten that it leaves to the title."""
     bar = ax.figure.colorbar(drawn, ax=ax, aspect=28, fraction=0.05, pad=0.03)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
     bar.set_ticks(levels[:: 1 + len(levels) // 14].tolist())
-    return _scale(bar.ax.yaxis, float(np.abs(levels).max()))
+    return plain_ticks(bar.ax.yaxis, float(np.abs(levels).max()))
 
 
 # --- style ------------------------------------------------------------------------------------------------------
@@ -219,7 +221,7 @@ def tidy(figure: Figure, curves: Sequence[Axes], axes: Sequence[Axes], width: in
     for ax, above in zip(curves, rows, strict=True):
         ax.grid(axis="y", color=HAIR, linewidth=0.6)
         ax.set_axisbelow(True)
-        factor = _scale(ax.yaxis, max(map(abs, ax.get_ylim())))
+        factor = plain_ticks(ax.yaxis, max(map(abs, ax.get_ylim())))
         # A label that lies flat above the axis reads better than one that climbs up along it.
         of = f" of {ax.get_xlabel()}" if len(curves) > 1 else ""
         words = wrap(ax.get_ylabel() + of + factor, width)
@@ -233,7 +235,7 @@ def _legend_rows(ax: Axes) -> int:
     return 0 if legend is None else math.ceil(len(legend.get_texts()) / legend._ncols)  # type: ignore[attr-defined]
 
 
-def _scale(axis: Axis, largest: float) -> str:
+def plain_ticks(axis: Axis, largest: float) -> str:
     """Plain tick numbers on an axis; returns the power of ten that they leave to the title."""
     exponent = math.floor(math.log10(largest)) if largest > 0 else 0
     exponent = 0 if -2 <= exponent < 6 else exponent

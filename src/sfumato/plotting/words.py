@@ -10,13 +10,15 @@ import numpy as np
 
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
+from sfumato.plotting.sampled import HEADLINE, sampled
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.value import ValueRelease
 
 Functions = FunctionRelease | GroupedDensityRelease
-Drawable = Functions | MachineRelease
+Drawable = Functions | MachineRelease | ValueRelease
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -74,13 +76,24 @@ def short(guarantee: Guarantee) -> str:
     parts.append(f"{'replace' if guarantee.neighbours == 'replace' else 'add or remove'} {who}")
     if guarantee.model == "local":
         parts.append("local model")
-    if guarantee.confidence < 1:
-        parts.append(f"random (confidence {exact(guarantee.confidence)})")
-    return ", ".join(parts)
+    random = sampled(guarantee.confidence, ())
+    return ", ".join(parts) if random is None else f"{HEADLINE} (gamma = {random.gamma}): {', '.join(parts)}"
+
+
+_STATISTICS = {"count": "number", "bounds": "private bounds", "your own": "caller's own statistic"}
+
+
+def subject(release: ValueRelease) -> str:
+    """What a statistic is about."""
+    if release.statistic != "count":
+        return listed(release.box.names)
+    return "records" if getattr(release.summary, "complete", False) else f"records with {listed(release.box.names)}"
 
 
 def quantity(release: Drawable) -> str:
     """What the values are, in words: the target's own name if it has a short one, and which derivative."""
+    if isinstance(release, ValueRelease):
+        return _STATISTICS.get(release.statistic, release.statistic)
     named = dict(release.target).get("target", "")
     words = named if 0 < len(named) <= 30 and named != "black box" else "released function"
     if not isinstance(release, FunctionRelease):

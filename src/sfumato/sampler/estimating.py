@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 
 _BLOCK = 4096  # pairs that are compared at once where a target needs the replaced records alone
 _TASKS = 8  # pieces of work for each process: few enough to cost little, many enough to end together
+_LONGEST = 64  # pairs in a piece, where they are sent to other processes
 
 
 def sample_sensitivity(
@@ -184,7 +186,7 @@ def _compare(work: Work, m: int, processes: int, tick: Callable[[int], None]) ->
     """All distances, each from its own pair of whole tables."""
     found: list[float] = []
     sizes: set[int | None] = set()
-    length = max(1, math.ceil(m / (processes * _TASKS))) if processes > 1 else 1
+    length = min(_LONGEST, max(1, math.ceil(m / (processes * _TASKS)))) if processes > 1 else 1
     for distances, several in _answers(work, _pieces(work, m, length), processes):
         found += distances
         sizes |= several
@@ -213,7 +215,13 @@ def _answers(work: Work, pieces: Iterator[Any], processes: int) -> Iterator[tupl
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(processes, context, initializer=_start, initargs=(work,)) as pool:
-        yield from pool.map(_piece, pieces)
+        waiting: deque[Future[Any]] = deque()  # few at a time: pairs that were drawn here wait in memory
+        for piece in pieces:
+            waiting.append(pool.submit(_piece, piece))
+            if len(waiting) > 2 * processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def _compare_records(
