@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
     from sfumato.pipeline import Plan, plan, release
+    from sfumato.releases.bayes import NaiveBayesRelease
+    from sfumato.releases.curve import CurveRelease
     from sfumato.releases.density import DensityRelease
     from sfumato.releases.function import FunctionRelease
     from sfumato.releases.grouped import GroupedDensityRelease
@@ -44,7 +46,10 @@ if TYPE_CHECKING:
     from sfumato.targets.linear import LogisticRegression, Ridge
     from sfumato.targets.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.targets.machine import KernelMachine
+    from sfumato.targets.naive_bayes import NaiveBayes
+    from sfumato.targets.priestley_chao import PriestleyChao
     from sfumato.targets.sampled import SampledCertificate
+    from sfumato.targets.smoother import NadarayaWatson
     from sfumato.targets.statistic import Statistic
     from sfumato.targets.tuning import Tuned
 
@@ -59,6 +64,7 @@ _HOMES = {
     "Categorical": "core.box",
     "Certificate": "core.certificate",
     "Coordinates": "bases.landmarks",
+    "CurveRelease": "releases.curve",
     "DensityRelease": "releases.density",
     "FunctionRelease": "releases.function",
     "GroupedDensityRelease": "releases.grouped",
@@ -74,11 +80,15 @@ _HOMES = {
     "LogisticRegression": "targets.linear",
     "MachineRelease": "releases.machine",
     "Matern": "bases.kernels",
+    "NadarayaWatson": "targets.smoother",
+    "NaiveBayes": "targets.naive_bayes",
+    "NaiveBayesRelease": "releases.bayes",
     "Periodic": "core.box",
     "Person": "core.neighbours",
     "Plan": "pipeline",
     "Polynomial": "bases.kernels",
     "Precomputed": "bases.kernels",
+    "PriestleyChao": "targets.priestley_chao",
     "Privacy": "core.privacy",
     "RBF": "bases.kernels",
     "Ridge": "targets.linear",
@@ -117,6 +127,7 @@ __all__ = [
     "Categorical",
     "Certificate",
     "Coordinates",
+    "CurveRelease",
     "DensityRelease",
     "FunctionRelease",
     "GroupedDensityRelease",
@@ -131,11 +142,15 @@ __all__ = [
     "LogisticRegression",
     "MachineRelease",
     "Matern",
+    "NadarayaWatson",
+    "NaiveBayes",
+    "NaiveBayesRelease",
     "Periodic",
     "Person",
     "Plan",
     "Polynomial",
     "Precomputed",
+    "PriestleyChao",
     "Privacy",
     "Ridge",
     "SampledCertificate",

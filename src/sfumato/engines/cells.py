@@ -80,6 +80,11 @@ class Cells:
         ``columns`` are those of the box, in its order: real numbers for a numeric column or one of numeric categories;
         for a column of text categories an Arrow array of text, or any sequence of Python values.
         """
+        flat, missing = self.places(columns)
+        return (flat if missing is None else flat[~missing]).astype(np.int64)
+
+    def places(self, columns: Sequence[Any]) -> tuple[Positions, Mask | None]:
+        """Each record's flat cell number, and which records have none, if any: their number means nothing."""
         if len(columns) != self.box.dimension:
             raise SchemaError(f"the box has {self.box.dimension} columns, the records have {len(columns)}")
         with np.errstate(all="ignore"):  # a warning that depends on values would be an output
@@ -89,7 +94,7 @@ class Cells:
             flat *= size
             flat += place
             missing = also if missing is None else missing if also is None else missing | also
-        return (flat if missing is None else flat[~missing]).astype(np.int64)
+        return flat, missing
 
     def _cleaned(self, columns: Sequence[Any]) -> list[Any]:
         """Fresh numeric columns, brought into the box; other columns as they are."""

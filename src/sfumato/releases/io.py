@@ -21,6 +21,7 @@ from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.releases.base import Release
+from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.codec import (
     check_scale,
     decode_box,
@@ -31,6 +32,7 @@ from sfumato.releases.codec import (
     encode_guarantee,
     encode_law,
 )
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -38,9 +40,16 @@ from sfumato.releases.machine import MachineRelease
 from sfumato.releases.value import ValueRelease
 
 FORMAT_VERSION = 1
-_KINDS: dict[str, type[Release]] = {
-    kind.kind: kind for kind in (FunctionRelease, DensityRelease, GroupedDensityRelease, MachineRelease, ValueRelease)
-}
+_EVERY: tuple[type[Release], ...] = (
+    FunctionRelease,
+    DensityRelease,
+    GroupedDensityRelease,
+    MachineRelease,
+    ValueRelease,
+    CurveRelease,
+    NaiveBayesRelease,
+)
+_KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20
 _LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8

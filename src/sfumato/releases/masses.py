@@ -147,15 +147,31 @@ class NoisyMasses:
         widths = half_width_of(ones, self.law, confidence)
         sums, error = self._apply(tables) * self.scale, widths[:-1] * self.scale
         low, high = self._divide(sums - error, sums + error, float(widths[-1]))
+        missed = self._missed(linear, unit, derivatives, kept, include)
+        return low - missed, high + missed
+
+    @on_one_thread
+    def sum_limits(self, unit: Floats, confidence: float, include: str) -> tuple[Floats, Floats]:
+        """The same for the sum over records of kernels at each point: no division by an uncertain total."""
+        every, still = range(self.domain.dimension), (0,) * self.domain.dimension
+        linear = self.reconstruction()
+        tables = linear.weights(unit, still)
+        error = half_width_of(tables, self.law, confidence) * self.scale
+        error = error + self.total * self._missed(linear, unit, still, every, include)
+        sums = self._apply(tables) * self.scale
+        return sums - error, sums + error
+
+    def _missed(
+        self, linear: Reconstruction, unit: Floats, derivatives: Sequence[int], kept: Sequence[int], include: str
+    ) -> Floats | float:
+        """What the basis misses of the density: nothing of what it would show without noise."""
         if include == "noise":
-            return low, high
-        missed: Floats | float
+            return 0.0
         if include == "total":
-            missed = linear.typical_miss(derivatives, self.total)
+            missed: Floats | float = linear.typical_miss(derivatives, self.total)
         else:
             missed = linear.worst_miss(unit, derivatives)
-        missed = missed + self._rounding(kept, derivatives)
-        return low - missed, high + missed
+        return missed + self._rounding(kept, derivatives)
 
     def _divide(self, low: Floats, high: Floats, unsure: float) -> tuple[Floats, Floats]:
         """Limits for sums become limits for means, whose denominator may itself be uncertain."""

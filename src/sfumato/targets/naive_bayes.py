@@ -1,0 +1,248 @@
+"""Naive Bayes: for each class and each column its own likelihood, all of them in one joint release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.attributes import Attributes, alone, numeric
+from sfumato.bases.base import Basis
+from sfumato.bases.kernel import GaussianKernel
+from sfumato.checks import one_of
+from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.mechanism import Private, Sealed
+from sfumato.core.neighbours import rows_per_unit
+from sfumato.core.privacy import Privacy
+from sfumato.engines.cells import Cells
+from sfumato.engines.memory import Engine
+from sfumato.engines.tables import Table
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.density import Choice, DensityRelease
+from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
+from sfumato.releases.masses import NoisyMasses
+from sfumato.releases.response import Response
+from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.columns import BITS, column_norms, shares_of
+from sfumato.targets.density import KDE
+from sfumato.targets.shares import shape_of_cells
+
+_ROWS = 65_536  # read at a time
+
+
+class Tallies(Sealed):
+    """For each column, how many records of each class fall into each cell: private numbers."""
+
+    __slots__ = ("_tallies", "rows")
+
+    def __init__(self, tallies: list[NDArray[np.int64]], rows: int) -> None:
+        self._tallies, self.rows = tallies, rows
+
+    def open(self) -> list[NDArray[np.int64]]:
+        """For the target on its way to a ``Private`` vector, and for nobody else."""
+        return self._tallies
+
+    def __repr__(self) -> str:
+        return "<private tallies>"
+
+
+@dataclass(frozen=True)
+class NaiveBayes(Target):
+    """Publish a naive Bayes classifier: the likelihood of every column given the class, and the classes' shares.
+
+    Parameters
+    ----------
+    response, classes
+        The column of the labels (the y of an ``(X, y)`` pair), and the public list of classes. A label outside of the
+        list counts for nothing.
+    bandwidth
+        Of the kernels that smooth numeric columns: ``"auto"`` (a public rule), or one number per numeric column, in its
+        units. Categorical columns are counted.
+    likelihood
+        ``"kernel"``: a density of each numeric column; ``"normal"``: its mean and deviation alone, from noisy moments.
+    expected_rows
+        A public guess of the number of rows, where that number itself is private; it only steers accuracy.
+
+    Formal guarantee: a record has one share, of sum at most one, for each column, all in the place of its class: it
+    moves the numbers by at most what ``certificate`` says, whatever it holds (docs/proofs/naive-bayes.md).
+
+    >>> NaiveBayes("ill", ["no", "yes"]).describe()[0]
+    ('target', 'naive Bayes classifier of ill')
+    """
+
+    response: str
+    classes: Sequence[Any]
+    bandwidth: Any = "auto"
+    likelihood: str = "kernel"
+    expected_rows: int | None = None
+
+    bases = (Attributes,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", self._response().classes)
+        one_of("likelihood", self.likelihood, ("kernel", "normal"))
+        if not isinstance(self.bandwidth, str):
+            if not isinstance(self.bandwidth, Sequence | np.ndarray):
+                raise ParameterTypeError(f"bandwidth must be 'auto' or a list, got bandwidth={self.bandwidth!r}")
+            object.__setattr__(self, "bandwidth", tuple(KDE(b).bandwidth for b in self.bandwidth))
+        KDE("auto" if isinstance(self.bandwidth, tuple) else self.bandwidth, expected_rows=self.expected_rows)
+
+    def _response(self) -> Response:
+        return Response(self.response, classes=self.classes)  # type: ignore[arg-type]
+
+    def check_box(self, box: Box) -> None:
+        if self.response in box.names:
+            raise ParameterError(
+                f"the response {self.response!r} must not be among the columns of the box {list(box.names)}"
+            )
+        wanted = len(numeric(box))
+        if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != wanted:
+            raise ParameterError(
+                f"bandwidth needs one number per numeric column ({wanted}), got bandwidth={self.bandwidth!r}"
+            )
+        for i, density in self._densities(box):
+            density.check_box(alone(box, i))
+
+    def _densities(self, box: Box) -> Iterator[tuple[int, KDE]]:
+        """For each smoothed column the density that stands for its likelihoods."""
+        if self.likelihood == "normal":
+            return
+        for place, i in enumerate(numeric(box)):
+            own = self.bandwidth[place] if isinstance(self.bandwidth, tuple) else self.bandwidth
+            yield i, KDE(own, expected_rows=self.expected_rows)
+
+    def _kernels(self, box: Box) -> dict[int, GaussianKernel]:
+        return {i: density.gaussian(alone(box, i)) for i, density in self._densities(box)}
+
+    def _part(self, box: Box, privacy: Privacy) -> Privacy:
+        """What the grant leaves for one column: all of them share it."""
+        part = Fraction(1, box.dimension)
+        if privacy.rho is not None:
+            return replace(privacy, rho=privacy.rho * float(part))
+        assert privacy.epsilon is not None
+        share = part if privacy.delta == 0 else Fraction(math.isqrt(part.denominator * 4**20), part.denominator * 2**20)
+        return replace(privacy, epsilon=privacy.epsilon * float(share))
+
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> NaiveBayes:
+        """The same with a bandwidth for every numeric column."""
+        part, rows = self._part(box, privacy), None if n is None else max(1, n // len(self.classes))
+        found = [d.settled(alone(box, i), rows, part).bandwidth for i, d in self._densities(box)]
+        return replace(self, bandwidth=tuple(b[0] if isinstance(b, tuple) else b for b in found))
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Attributes:
+        """For each numeric column the lattice of least predicted error."""
+        part, rows = self._part(box, privacy), None if n is None else max(1, n // len(self.classes))
+        found = {i: density.choose_basis(alone(box, i), rows, part) for i, density in self._densities(box)}
+        return Attributes(tuple(found.get(i) for i in range(box.dimension)))
+
+    def check_basis(self, basis: Basis, box: Box) -> None:
+        super().check_basis(basis, box)
+        assert isinstance(basis, Attributes)
+        smooth = dict(self._densities(box))
+        if len(basis.lattices) != box.dimension or {i for i, p in enumerate(basis.lattices) if p} != set(smooth):
+            raise ParameterError(f"the basis needs a lattice for each smoothed column, and for no other, got {basis!r}")
+        for i, density in smooth.items():
+            density.check_basis(basis.lattices[i], alone(box, i))  # type: ignore[arg-type]
+
+    def size(self, basis: Attributes, box: Box) -> int:  # type: ignore[override]
+        return len(self.classes) * basis.size(box)
+
+    def gather(self, table: Table, box: Box, engine: Engine) -> Tallies:
+        """One pass: each column has a grid of its own, together with the class."""
+        label = Categorical(tuple(self.classes))
+        grids = [Cells(Box({name: column, self.response: label}), (self._cells(box, i), len(self.classes)))
+                 for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True))]  # fmt: skip
+        totals, rows = [np.zeros(grid.size, dtype=np.int64) for grid in grids], 0
+        for columns, labels in table.labelled(box, self.response, label, _ROWS):
+            for total, grid, values in zip(totals, grids, columns, strict=True):
+                np.add.at(total, grid.index([values, labels]), 1)
+            rows += len(labels)
+        return Tallies([total.reshape(grid.shape).T for total, grid in zip(totals, grids, strict=True)], rows)
+
+    def _cells(self, box: Box, column: int) -> int:
+        kind = box.columns[column]
+        if isinstance(kind, Categorical):
+            return len(kind.categories)
+        return shape_of_cells(alone(box, column), 1)[0]
+
+    def certificate(self, basis: Attributes, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """A record has, in its class's place, a vector for each column: docs/proofs/naive-bayes.md.
+
+        L1: sums over columns; two records are at most twice one apart. L2: squares add up over columns; in different
+        classes vectors are at right angles, in one class masses and counts are at most ``sqrt(2)`` lengths apart.
+        """
+        columns = [column_norms(table) for table in self._tables(basis, box)]
+        if privacy.rho is None and privacy.delta == 0:
+            return replace(certify_sum("l1", sum(c.sum for c in columns), -BITS, privacy), proof="naive-bayes")
+        squares = sum(c.pair_square if privacy.neighbours == "replace" else c.square for c in columns)
+        apart = (math.isqrt(squares) + 1) * rows_per_unit(privacy.unit)
+        return Certificate("l2", apart, privacy.neighbours, "enforced", "naive-bayes", -BITS)
+
+    def _tables(self, basis: Attributes, box: Box) -> list[Any]:
+        """For each column ``(cells, size)`` integers: what a record in a cell adds to its class's numbers."""
+        kernels = self._kernels(box)
+        return [
+            shares_of(alone(box, i), basis.lattices[i], kernels.get(i), self._cells(box, i))
+            for i in range(box.dimension)
+        ]
+
+    def coefficients(self, tallies: Tallies, basis: Attributes, box: Box, certificate: Certificate) -> Private:
+        tables = self._tables(basis, box)
+        parts = [(table.T @ tally.T).T.ravel() for table, tally in zip(tables, tallies.open(), strict=True)]
+        return Private(np.concatenate(parts).astype(np.int64), certificate)
+
+    def predict(self, basis: Attributes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        """The worst of the columns' likelihoods, for classes of equal size."""
+        rows = None if n is None else max(1, n // len(self.classes))
+        found = [
+            density.predict(basis.lattices[i], alone(box, i), replace(law, size=basis.sizes(box)[i]), rows, confidence)  # type: ignore[arg-type]
+            for i, density in self._densities(box)
+        ]
+        if not found:
+            return Errors(law.deviation, 3 * law.deviation, 0.0, None)
+        worst = max(found, key=lambda errors: errors.noise)
+        return Errors(worst.mean_noise, worst.noise, worst.approximation, None)
+
+    def check_law(self, law: NoiseLaw) -> None:
+        super().check_law(law)
+        if law.kind not in ("laplace", "gaussian"):
+            raise ParameterError(f"noise={law.kind!r} ties all columns together; use noise='auto'")
+
+    def finish(self, published: Published) -> NaiveBayesRelease:
+        basis, box, law = published.basis, published.box, published.law
+        assert isinstance(basis, Attributes)
+        kernels, classes = self._kernels(box), len(self.classes)
+        common: dict[str, Any] = {"guarantee": published.guarantee, "target": self.describe()}
+        common |= {"receipt": published.receipt}
+        parts: list[Likelihood] = []
+        start = 0
+        for i, size in enumerate(basis.sizes(box)):
+            values = published.values[start : start + classes * size].reshape(classes, size)
+            start += classes * size
+            own, column, lattice = replace(law, size=size), alone(box, i), basis.lattices[i]
+            if lattice is None:
+                parts.append((Normal if i in numeric(box) else Counted)(column, values, own))
+                continue
+            choice = Choice(repr(lattice), published.chosen_by == "auto", 0.0, "one likelihood of several")
+            masses = [
+                NoisyMasses(column, kernels[i], lattice, v, own, None, False, (self._cells(box, i),)) for v in values
+            ]
+            built = [DensityRelease.build(one, "simplex", choice, {**common, "law": own}) for one in masses]
+            parts.append(Smoothed(column, values, own, tuple(built)))
+        return NaiveBayesRelease(**common, law=law, domain=box, response=self._response(), likelihoods=tuple(parts))
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("target", f"naive Bayes classifier of {self.response}"),
+            ("classes", ", ".join(map(str, self.classes))),
+            ("likelihoods", self.likelihood),
+            ("bandwidth", repr(self.bandwidth) if self.likelihood == "kernel" else "-"),
+        )

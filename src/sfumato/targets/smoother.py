@@ -1,0 +1,168 @@
+"""Nadaraya-Watson regression: a response averaged with kernel weights, published once.
+
+Each record gives one part of its kernel to "high" and the rest to "low", in proportion to its response. Both parts
+together weigh as much as the record, so the two functions cost no more than a density (docs/proofs/nadaraya-watson.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.bases.base import Basis
+from sfumato.bases.lattice import Binning, MassLattice, SplitLattice
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.mechanism import Private
+from sfumato.core.neighbours import rows_per_unit
+from sfumato.core.privacy import Privacy
+from sfumato.engines.cells import Cells, Counts
+from sfumato.engines.memory import Engine
+from sfumato.engines.tables import Columns, Table
+from sfumato.errors import ParameterError
+from sfumato.releases.curve import CurveRelease
+from sfumato.releases.density import DensityRelease
+from sfumato.releases.masses import NoisyMasses
+from sfumato.releases.response import Response
+from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.density import KDE
+from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, share_bits
+
+_RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
+_ROWS = 65_536  # read at a time
+
+
+@dataclass(frozen=True)
+class NadarayaWatson(Target):
+    """Publish the kernel regression of a response on one to three numeric columns.
+
+    Parameters
+    ----------
+    bandwidth
+        As for ``sf.KDE``: the Gaussian kernel's standard deviation in the columns' units, or ``"auto"``.
+    response, range
+        The response's column (the y of an ``(X, y)`` pair), and its public range; values outside are clipped. A record
+        without a response, or with a missing value, counts for nothing.
+    expected_rows
+        A public guess of the number of rows, where that number itself is private; it only steers accuracy.
+
+    Formal guarantee: each record moves the coefficients by at most what ``certificate`` says, whatever it holds
+    (docs/proofs/nadaraya-watson.md).
+
+    >>> NadarayaWatson(2.5, response="bp", range=(60, 220)).describe()[0]
+    ('target', 'regression of bp')
+    """
+
+    bandwidth: Any = "auto"
+    response: str = "y"
+    range: tuple[float, float] | None = None
+    expected_rows: int | None = None
+
+    bases = (Binning, SplitLattice)
+
+    def __post_init__(self) -> None:
+        self._response()  # refuses what is not declared
+        object.__setattr__(self, "range", self._response().range)
+        object.__setattr__(self, "bandwidth", self._density().bandwidth)
+
+    def _response(self) -> Response:
+        return Response(self.response, range=self.range)
+
+    def _density(self) -> KDE:
+        """The density of the records, of which the regression is two soft parts."""
+        return KDE(self.bandwidth, expected_rows=self.expected_rows)
+
+    @property
+    def columns(self) -> Columns:  # type: ignore[override]
+        return None
+
+    def check_box(self, box: Box) -> None:
+        if self.response in box.names:
+            raise ParameterError(
+                f"the response {self.response!r} must not be among the columns of the box {list(box.names)}: "
+                "a function is regressed on the others"
+            )
+        self._density().check_box(box)
+
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> NadarayaWatson:
+        return replace(self, bandwidth=self._density().settled(box, n, privacy).bandwidth)
+
+    def gather(self, table: Table, box: Box, engine: Engine) -> Counts:
+        """For each cell, how much of its records' responses is high and how much is low, in whole steps."""
+        cells, steps = Cells(box, shape_of_cells(box, 2)), 2 ** _RESPONSE_BITS[box.dimension]
+        response = self._response()
+        total, rows = np.zeros((2, cells.size), dtype=np.int64), 0
+        for columns, values in table.labelled(box, self.response, response.column, _ROWS):
+            place, missing = cells.places(columns)
+            share = (response.from_range(values) + 1) / 2
+            there = ~np.isnan(share) if missing is None else ~(np.isnan(share) | missing)
+            high = np.clip(np.rint(share[there] * steps), 0, steps).astype(np.int64)
+            np.add.at(total[0], place[there], high)
+            np.add.at(total[1], place[there], steps - high)
+            rows += len(share)
+        return Counts(total.reshape(2, *cells.shape), rows)
+
+    def check_basis(self, basis: Basis, box: Box) -> None:
+        super().check_basis(basis, box)
+        self._density().check_basis(basis, box)
+
+    def size(self, basis: Basis, box: Box) -> int:
+        return 2 * basis.size(box)
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> MassLattice:
+        """The lattice of least predicted error for the density of the records."""
+        return self._density().choose_basis(box, n, privacy)
+
+    def _exponent(self, box: Box) -> int:
+        return -share_bits(box) - _RESPONSE_BITS[box.dimension]
+
+    def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """A record is ``(w s, (T - w) s)``, s one cell's shares: non-negative, of sum at most T times theirs.
+
+        L1 as for a density; L2: no longer than ``T ||s||``, and non-negative vectors are at most ``sqrt(2)`` times the
+        longer one apart (docs/proofs/nadaraya-watson.md).
+        """
+        steps, exponent = 2 ** _RESPONSE_BITS[box.dimension], self._exponent(box)
+        if privacy.rho is None and privacy.delta == 0:
+            return replace(certify_sum("l1", steps * 2 ** share_bits(box), exponent, privacy), proof="nadaraya-watson")
+        longest = steps * largest_norm(basis, box, self._density().gaussian(box), 2)
+        apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
+        return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", "nadaraya-watson", exponent)
+
+    def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
+        kernel = self._density().gaussian(box)
+        return Private(np.concatenate([apply_shares(basis, box, kernel, part) for part in counts.open()]), certificate)
+
+    def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        """Those of a density that is flat, turned into errors of a mean of responses there."""
+        density = self._density()
+        one = density.predict(basis, box, replace(law, size=law.size // 2), n, confidence)
+        assert self.range is not None
+        scale = (self.range[1] - self.range[0]) * float(np.prod(box.high - box.low))
+        approximation = None if one.approximation is None else one.approximation * scale
+        return Errors(one.mean_noise * scale, one.noise * scale, approximation, None)
+
+    def finish(self, published: Published) -> CurveRelease:
+        basis, box, density = published.basis, published.box, self._density()
+        law = replace(published.law, size=basis.size(box))
+        common: dict[str, Any] = {"guarantee": published.guarantee, "target": self.describe()}
+        common |= {"receipt": published.receipt}
+        choice = density._explain(replace(published, law=law))
+        parts = []
+        for values in published.values.reshape(2, -1):
+            masses = NoisyMasses(box, density.gaussian(box), basis, values, law, None, False, shape_of_cells(box, 2))
+            parts.append(DensityRelease.build(masses, "simplex", choice, {**common, "law": law}))
+        return CurveRelease(
+            **common, law=published.law, response=self._response(), high=parts[0], low=parts[1], rows=published.rows
+        )
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        return (
+            ("target", f"regression of {self.response}"),
+            ("range", repr(self.range)),
+            ("bandwidth", repr(self.bandwidth)),
+        )
