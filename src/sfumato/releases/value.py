@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import Grid, Quantiles, check_level
 from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
-from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.checks import finite_number, one_of, positive_integer, positive_number, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
@@ -137,7 +138,11 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
 def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
     """Rebuild what a statistic is written in."""
     names = ("sum", "count", "histogram", "proportions", "mean", "variance", "covariance", "median", "quantiles")
-    statistic = one_of("statistic", data["statistic"], (*names, Given.statistic))
+    statistic = one_of("statistic", data["statistic"], (*names, Given.statistic, Magnitudes.statistic))
+    if statistic == Magnitudes.statistic:
+        exact_keys(data, {"statistic", "threshold"}, "the statistic")
+        box.intervals()
+        return Magnitudes(positive_number("threshold", data["threshold"]))
     if statistic == Given.statistic:
         exact_keys(data, {"statistic", "length", "range"}, "the statistic")
         limits = None if data["range"] is None else tuple(finite_number("range", end) for end in data["range"])

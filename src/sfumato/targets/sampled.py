@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields
 from typing import Any
+
+import numpy as np
 
 from sfumato.checks import positive_number
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, RandomPrivacyWarning
 
 Sensitivity = float | Certificate
 
@@ -86,15 +89,34 @@ def certify(sensitivity: Sensitivity, norm: str, page: str, note: str, privacy: 
     return sensitivity.plain() if isinstance(sensitivity, SampledCertificate) else sensitivity.for_unit(privacy)
 
 
+def _same_lattice(first: tuple[Any, Any], second: tuple[Any, Any] | None) -> bool:
+    """Whether functions are compared at the same points: the order of a Bernstein basis does not matter."""
+    if second is None or first[0] != second[0]:
+        return False
+    return np.array_equal(first[1].lattice(first[0]), second[1].lattice(second[0]))
+
+
 def check_sampled(sensitivity: Sensitivity, n: int | None, size: int, lattice: tuple[Any, Any] | None) -> None:
     """Refuse a sampled certificate that was sampled for something else than what is about to be released."""
     if not isinstance(sensitivity, SampledCertificate):
         return
     if n is not None and sensitivity.n != n:
         raise ParameterError(f"the sensitivity was sampled for n={sensitivity.n} records, the data have {n}")
-    if sensitivity.lattice is not None and sensitivity.lattice != lattice:
+    if sensitivity.lattice is not None and not _same_lattice(sensitivity.lattice, lattice):
         raise ParameterError("the sensitivity was sampled on another lattice (box and basis) than that of the release")
     if sensitivity.size not in (None, size):
         raise ParameterError(
             f"the sensitivity was sampled for responses of {sensitivity.size} numbers, the release has {size}"
+        )
+
+
+def warn_of_random(confidence: float, granted: Privacy, depth: int) -> None:
+    """Nobody gets random differential privacy without having heard of it. ``depth``: how far up the caller is."""
+    if confidence < 1 and granted.gamma is None:
+        gamma = round(1 - confidence, 12)
+        warnings.warn(
+            f"the sensitivity was sampled: this is random differential privacy (gamma {gamma:g}), not differential "
+            f"privacy; grant sf.Privacy(..., gamma={gamma:g}) to say that you accept it, or gamma=0 to refuse it",
+            RandomPrivacyWarning,
+            stacklevel=depth + 1,
         )

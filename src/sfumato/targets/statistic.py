@@ -256,10 +256,10 @@ class Statistic(Target):
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         """For a few numbers Laplace noise is often smaller than Gaussian noise, even where a delta is granted."""
-        own = callable(self.what) and certificate.norm == "l1"
-        if own and privacy.epsilon is not None:
-            return "laplace" if norm_of(privacy, lambda _: certificate.bound) == "l1" else "auto"
-        return "laplace" if certificate.norm == "l1" else "auto"
+        if certificate.norm != "l1" or privacy.epsilon is None:
+            return "auto"
+        own = callable(self.what)
+        return "auto" if own and norm_of(privacy, lambda _: certificate.bound) == "l2" else "laplace"
 
     def coefficients(self, source: Source, basis: Summary, box: Box, certificate: Certificate) -> Private:
         domain = self.domain(box)
