@@ -14,10 +14,10 @@ import numpy as np
 from sfumato.checks import probability
 from sfumato.errors import ParameterError
 from sfumato.extras import need
+from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, draw_panels, fill, shape_of, size_of
 from sfumato.plotting.machines import Panel, machine_panels
 from sfumato.plotting.panels import LEGEND, draw, style, tidy
-from sfumato.plotting.figures import Figures
 from sfumato.plotting.samples import View, check_drawable, views
 from sfumato.plotting.values import draw_value, figures_to_draw, fill_value
 from sfumato.plotting.values import size_of as size_of_value

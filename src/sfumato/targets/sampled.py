@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from sfumato.checks import positive_number
+from sfumato.checks import as_written, positive_number, share_of
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError, RandomPrivacyWarning
@@ -51,6 +51,13 @@ class SampledCertificate(Certificate):
     lattice: tuple[Any, Any] | None = None
     spent: Guarantee | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.known != "sampled" or self.confidence > share_of(1.0, 1 - as_written(self.gamma)):
+            raise ParameterError(
+                f"known={self.known!r} with confidence={self.confidence!r} is more than gamma={self.gamma!r} gives"
+            )
+
     def plain(self) -> Certificate:
         """The certificate that a release carries."""
         return Certificate(**{field.name: getattr(self, field.name) for field in fields(Certificate)})
@@ -86,7 +93,10 @@ def certify(sensitivity: Sensitivity, norm: str, page: str, note: str, privacy: 
         return stated.for_unit(privacy)
     if sensitivity.known == "sampled" and privacy.unit != "row":
         raise ParameterError("a sampled sensitivity speaks of one row; grant unit='row', or state a bound for a person")
-    return sensitivity.plain() if isinstance(sensitivity, SampledCertificate) else sensitivity.for_unit(privacy)
+    if sensitivity.known == "sampled":
+        return sensitivity.plain() if isinstance(sensitivity, SampledCertificate) else sensitivity
+    # Whatever proof there is, it is the caller's: the guarantee says whose word it rests on.
+    return replace(sensitivity, known="stated", assumptions=(*sensitivity.assumptions, note)).for_unit(privacy)
 
 
 def _same_lattice(first: tuple[Any, Any], second: tuple[Any, Any] | None) -> bool:
