@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.accounting.charging import Payer, charged
 from sfumato.accounting.events import event_of_selection
-from sfumato.checks import one_of, positive_number
+from sfumato.checks import one_of
 from sfumato.core import selection
+from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.targets.sampled import Sensitivity, certify, check_sampled, check_sensitivity, warn_of_random
 
 Candidate = TypeVar("Candidate")
 
@@ -23,7 +25,7 @@ def select(
     candidates: Sequence[Candidate],
     scores: ArrayLike,
     *,
-    sensitivity: float,
+    sensitivity: Sensitivity,
     privacy: Privacy,
     method: str = "auto",
     ledger: Payer | None = None,
@@ -35,8 +37,9 @@ def select(
     scores
         One private number per candidate; what is not a number counts as the worst.
     sensitivity
-        How far neighbours move any one score, also where one of them is not a number. Stated by you, and trusted:
-        see docs/sharp-edges.md.
+        How far neighbours move any one score, also where one of them is not a number. Stated by you, and trusted: see
+        docs/sharp-edges.md. Or what ``sf.sample_sensitivity`` made of the vector of all scores: then the choice is
+        *random* differentially private.
     privacy
         A grant in epsilon or in rho.
     method
@@ -52,20 +55,42 @@ def select(
     """
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
-    bound = positive_number("sensitivity", sensitivity)
     candidates = list(candidates)
+    bound, confidence = _read_sensitivity(sensitivity, privacy, len(candidates))
     array = np.asarray(scores)
     if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
         raise ParameterTypeError(f"scores must be real numbers of at most 64 bits, got dtype {array.dtype}")
-    if array.ndim != 1 or len(array) != len(candidates) or not len(candidates):
+    if not candidates:
+        raise ParameterError("candidates must be at least one, got none: there is nothing to choose")
+    if array.ndim != 1 or len(array) != len(candidates):
         raise ParameterError(f"scores must be one number per candidate ({len(candidates)}), got shape {array.shape}")
     one_of("method", method, ("auto", "permute-and-flip", "exponential"))
     if method == "permute-and-flip" and privacy.epsilon is None:
         raise ParameterError("permute-and-flip has no bound in rho; use method='exponential' or grant epsilon")
     if method == "auto":
         method = method_for(privacy)
-    with charged(ledger, event_of_selection(method, privacy, f"one of {len(candidates)} candidates")):
+    what = f"one of {len(candidates)} candidates"
+    if confidence < 1:
+        what += f", random differential privacy: {sensitivity.assumptions[0]}"  # type: ignore[union-attr]
+    with charged(ledger, event_of_selection(method, privacy, what, confidence)):
         return candidates[pick(array, bound, privacy, method)]
+
+
+def _read_sensitivity(sensitivity: Sensitivity, privacy: Privacy, size: int) -> tuple[float, float]:
+    """The bound on every score, whatever the norm of all of them, and the confidence that it holds with."""
+    known = check_sensitivity(sensitivity)
+    if not isinstance(known, Certificate):
+        return known, 1.0
+    if known.norm == "user" or known.relation != privacy.neighbours:
+        raise ParameterError(
+            f"sensitivity must bound the scores in 'l1', 'l2' or 'linf' for neighbours={privacy.neighbours!r}, got one "
+            f"in {known.norm!r} for {known.relation!r}"
+        )
+    certified = certify(known, "linf", "selection", "", privacy)
+    check_sampled(known, None, size, None)
+    privacy.check_confidence(certified.confidence)
+    warn_of_random(certified.confidence, privacy, 3)
+    return float(certified.bound), certified.confidence
 
 
 def pick(scores: NDArray[Any], sensitivity: float, privacy: Privacy, method: str) -> int:

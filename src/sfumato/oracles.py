@@ -153,7 +153,7 @@ def density(release: Any) -> Oracle:
     one = release.box.dimension == 1
 
     def draw(n: int, generator: Generator) -> Any:
-        records = release.sample(n, seed=int(generator.integers(2**63)))
+        records = release.sample(n, seed=int(generator.integers(2**53)))
         return records[:, 0] if one else records
 
     return Oracle(f"a released density that cost {promise} on top ({paid})", draw, promise)

@@ -5,7 +5,6 @@ records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +20,9 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, RandomPrivacyWarning
+from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
 from sfumato.targets.base import Chosen, Published, Target
+from sfumato.targets.sampled import warn_of_random
 from sfumato.targets.tuning import Tuned
 from sfumato.tuning import part_of, tune
 
@@ -102,18 +102,6 @@ def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
     return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
 
 
-def _warn_of_random(guarantee: Guarantee, granted: Privacy) -> None:
-    """Nobody gets random differential privacy without having heard of it."""
-    if guarantee.confidence < 1 and granted.gamma is None:
-        gamma = round(1 - guarantee.confidence, 12)
-        warnings.warn(
-            f"the sensitivity was sampled: this is random differential privacy (gamma {gamma:g}), not differential "
-            f"privacy; grant sf.Privacy(..., gamma={gamma:g}) to say that you accept it, or gamma=0 to refuse it",
-            RandomPrivacyWarning,
-            stacklevel=3,
-        )
-
-
 def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
     """What a target that chooses chooses from."""
     if isinstance(basis, Basis):
@@ -186,7 +174,7 @@ def plan(
     noise = target.preferred_noise(certificate, privacy) if noise == "auto" else noise
     law, at_door = calibrate(certificate, target.size(chosen, box), target.door(privacy), noise)
     guarantee = _whole(at_door, target.door(privacy), privacy)
-    _warn_of_random(guarantee, privacy)
+    warn_of_random(guarantee.confidence, privacy, 2)
     epsilon = privacy.epsilon or 0.0
     errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
     return Plan(
@@ -252,7 +240,7 @@ def release(
     noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
     law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
-    _warn_of_random(at_door, privacy)
+    warn_of_random(at_door.confidence, privacy, 2)
     private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")

@@ -333,7 +333,8 @@ def test_the_guarantee_in_short():
         "rho = 0.5, add or remove one row"
     )
     assert short(replace(guarantee, unit=sf.Person("id", 3), model="local", confidence=0.9)) == (
-        "epsilon = 1, replace one person (up to 3 rows), local model, random (confidence 0.9)"
+        "random differential privacy, not differential privacy (gamma = 0.1): epsilon = 1, replace one person (up to 3 "
+        "rows), local model"
     )
 
 

@@ -73,10 +73,12 @@ def event_of_release(law: NoiseLaw, guarantee: Guarantee, what: str, *, inside: 
     return _event(law.kind, guarantee, what, json.dumps(encode_law(law), allow_nan=False))
 
 
-def event_of_selection(mechanism: str, privacy: Privacy, what: str) -> Event:
+def event_of_selection(mechanism: str, privacy: Privacy, what: str, confidence: float = 1.0) -> Event:
     """The event of choosing privately; selection noise is pure, whatever else was granted."""
     delta = None if privacy.epsilon is None else 0.0
-    promise = Guarantee(privacy.epsilon, delta, privacy.rho, None, privacy.neighbours, privacy.unit)
+    promise = Guarantee(
+        privacy.epsilon, delta, privacy.rho, None, privacy.neighbours, privacy.unit, confidence=confidence
+    )
     return _event(mechanism, promise, what, "{}")
 
 

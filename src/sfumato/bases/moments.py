@@ -47,9 +47,12 @@ class Moments(SumOfRecords):
         """
         bare = cls(statistic, complete, 0)
         one, two = bare.single(box, norm), bare.pair(box, norm)
-        if not replace:
-            return cls(statistic, complete, one // 2)
-        return cls(statistic, complete, two - one if norm == "l1" else math.isqrt(two * two - one * one) - 1)
+        weight = one // 2
+        if replace:
+            weight = two - one if norm == "l1" else math.isqrt(two * two - one * one) - 1
+        return cls(
+            statistic, complete, min(weight, 64 * UNIT)
+        )  # so that 2**25 records fit 64 bits, whatever the columns
 
     def seconds(self, dimension: int) -> list[tuple[int, int]]:
         """Which second moments there are."""
@@ -68,8 +71,10 @@ class Moments(SumOfRecords):
     def contributions(self, box: Box, records: Floats) -> Integers:
         """``(m, size)`` integers, from cleaned records."""
         filled, missing = without_missing(box, records)
-        unit = (filled - _middle(box)) / _half(box)
-        first = np.clip(np.rint(unit * UNIT), -UNIT, UNIT).astype(np.int64)
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            steps = np.rint((filled - _middle(box)) / _half(box) * UNIT)
+        # The half of the narrowest widths is 0: what is not a number there is in the middle, and bounded like the rest.
+        first = np.clip(np.where(np.isnan(steps), 0.0, steps), -UNIT, UNIT).astype(np.int64)
         parts = [first[:, i] for i in range(box.dimension)]
         for i, j in self.seconds(box.dimension):
             product = (first[:, i] * first[:, j]) >> BITS  # at most 2**60 before, rounded down

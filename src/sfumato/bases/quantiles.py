@@ -44,7 +44,7 @@ class Grid:
 
     def values(self) -> Floats:
         """The candidates themselves, each the double nearest to its decimal number."""
-        whole = np.arange(self.first, self.first + self.count, dtype=np.float64)
+        whole = self.first + np.arange(self.count, dtype=np.float64)  # from 0: beyond 2**53 steps of one would vanish
         return whole / 10.0**self.digits if self.digits >= 0 else whole * 10.0**-self.digits
 
     def edges(self) -> Interval:
@@ -94,7 +94,7 @@ class Quantiles(Summary):
         bare = cls(statistic, levels, Grid.over(column), complete)
         if not share:
             return bare
-        if n is None or not complete:
+        if not n or not complete:
             raise ParameterError(
                 "interval_share needs a public number of values: neighbours='replace', unit='row', missing='none'"
             )
@@ -169,12 +169,14 @@ class Quantiles(Summary):
     def limits(self, box: Box, values: Floats, widths: Floats, rows: int | None) -> Limits:
         """``widths`` are ranks: a value whose rank is surely too low lies below the quantile, and vice versa."""
         low, high = np.full(len(self.asked), box.low[0]), np.full(len(self.asked), box.high[0])
+        # A record stands at its nearest candidate, which is less than a step away, also beyond the last one.
+        step = 0.0 if isinstance(box.columns[0], Integer) else float(Fraction(10) ** -self.grid.digits)
         if rows is not None and self.complete:
             ranks = np.array([float(level) * rows for level in self.levels])
             for i, level in enumerate(self.asked):
                 wanted = level * rows
-                low[i] = max([low[i], *values[ranks + widths < wanted - 1e-6]])
-                high[i] = min([high[i], *values[ranks - widths > wanted + 1]])
+                low[i] = max([low[i], *(values[ranks + widths < wanted - 1e-6] - step)])
+                high[i] = min([high[i], *(values[ranks - widths > wanted + 1] + step)])
         shape = () if self.statistic == "median" else low.shape
         return low.reshape(shape), high.reshape(shape)
 

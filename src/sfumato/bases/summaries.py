@@ -79,7 +79,7 @@ class SumOfRecords(Summary):
             exchanged = self.pair(box, norm)
             far = exchanged if self.complete and privacy.unit == "row" else max(far, exchanged)
         far *= rows_per_unit(privacy.unit)
-        return far if isinstance(far, int) else math.nextafter(far, math.inf)
+        return max(1, far) if isinstance(far, int) else math.nextafter(far, math.inf)
 
 
 def root(square: int) -> int:
@@ -111,7 +111,9 @@ class Total(SumOfRecords):
     def contributions(self, box: Box, records: Floats) -> Integers:
         """``(m, l)`` integers, from cleaned records."""
         filled, missing = without_missing(box, records)
-        whole = np.clip(np.rint(filled / self.scales(box) * UNIT), *self._range(box)).astype(np.int64)
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            steps = np.rint(filled / self.scales(box) * UNIT)
+        whole = np.clip(steps, *self._range(box)).astype(np.int64)
         return whole if self.complete else np.where(missing[:, None], 0, whole)
 
     def _range(self, box: Box) -> tuple[Integers, Integers]:

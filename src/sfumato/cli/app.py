@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, classify, demo, density, ledger, predict, releases
+from sfumato.cli import box, classify, demo, density, ledger, predict, releases, sensitivity, statistic
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -93,6 +93,14 @@ def options(
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)
 app.command(
     epilog=examples(
+        "sfumato statistic cohort.csv mean age --column age:0:110 --epsilon 1",
+        "sfumato statistic cohort.csv histogram age sex --column age:0:110 --column sex=F,M --bins 20 --epsilon 1",
+        "sfumato statistic cohort.csv quantiles age --box columns.toml --probabilities .1,.5,.9 --epsilon 1 --plan",
+        "sfumato statistic cohort.csv bounds age --epsilon 0.1 --ledger budget.db --account clinic-2026",
+    )
+)(statistic.statistic)
+app.command(
+    epilog=examples(
         "sfumato density cohort.csv --column age:0:110 --epsilon 1 -o age.sfumato --report age.html",
         "sfumato density visits.parquet --column hour:0:24:periodic --by sex=F,M --bandwidth 0.5 --epsilon 1",
         "sfumato density cohort.csv --box columns.toml --epsilon 1 --ledger budget.db --account clinic-2026",
@@ -122,3 +130,4 @@ app.command(epilog=examples("sfumato plot age.sfumato", "sfumato plot age.sfumat
 app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(releases.report)
 app.command(epilog=examples("sfumato box cohort.csv -o columns.toml", "sfumato box cohort.parquet -o -"))(box.box)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(sensitivity.app, name="sensitivity")

@@ -56,6 +56,25 @@ def labelled_box(columns: Sequence[str], label: str, file: Path | None, data: Pa
     return sf.Box(chosen, max_norm=norm), name, classes.categories
 
 
+def known_columns(file: Path | None) -> dict[str, Any]:
+    """The columns of a box file, if there is one."""
+    from sfumato.boxfile import read_box
+
+    whole = None if file is None else read_box(file)
+    return {} if whole is None else dict(zip(whole.names, whole.columns, strict=True))
+
+
+def column_with_kind(text: str, known: Mapping[str, Any], file: Path | None, data: Path) -> tuple[str, Any]:
+    """One ``NAME:LOW:HIGH[:KIND]`` or ``NAME=A,B``, or the name of a column of the box file.
+
+    A name that holds an equals sign before its bounds is a matter for a box file.
+    """
+    if text in known:
+        return text, known[text]
+    before, equals, _ = text.partition("=")
+    return _listed("--column", text, known, data) if equals and ":" not in before else _column(text, file)
+
+
 def _chosen(columns: Sequence[str], file: Path | None) -> tuple[dict[str, Any], Mapping[str, Any], float | None]:
     """The columns that were asked for (all numbers of the box file by default), the file's own, and its norm."""
     from sfumato.boxfile import read_box
@@ -148,6 +167,15 @@ def numbers(option: str, text: str, example: str) -> tuple[float, ...]:
     return found
 
 
+def bins_of(text: str | None) -> Any:
+    """The value of ``--bins``."""
+    if text is None:
+        return None
+    found = numbers("--bins", text, "whole numbers such as 20, or one per numeric column such as 20,5")
+    with blaming("--bins"):
+        return _whole(found)
+
+
 def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
     """The value of ``--bandwidth``, or of ``--tune-bandwidth`` and ``--tune-share``."""
     if tune is None:
@@ -187,6 +215,6 @@ def basis_of(text: str) -> Any:
 def _whole(found: Sequence[float]) -> Any:
     """One whole number or several."""
     if any(value != int(value) for value in found):
-        raise ParameterError(f"points, degrees and orders must be whole numbers, got {found[0]:g}")
+        raise ParameterError(f"points, bins, degrees and orders must be whole numbers, got {found[0]:g}")
     whole = tuple(int(value) for value in found)
     return whole[0] if len(whole) == 1 else whole

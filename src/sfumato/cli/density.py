@@ -86,7 +86,7 @@ def density(
     from sfumato.cli.density_order import density_order, plan_density
     from sfumato.cli.density_words import density_data, density_rows
     from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
-    from sfumato.cli.sparks import spark_lines
+    from sfumato.cli.sparks import spark_picture
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, group = public_box(column or [], by, box, data)
@@ -99,4 +99,4 @@ def density(
     outputs = Outputs.checked(data, output, report, plot, force)
     release, left = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
     write_report(ctx, release, outputs)
-    summarise(ctx, release, outputs, left, density_rows(release), density_data(release), spark_lines)
+    summarise(ctx, release, outputs, left, density_rows(release), density_data(release), spark_picture)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 import sfumato as sf
+from sfumato.checks import as_written
 from sfumato.cli.options import PersonColumn, examples, open_ledger, person_unit, settings
-from sfumato.cli.output import show, table
+from sfumato.cli.output import facts, show, table
 
 if TYPE_CHECKING:
     from sfumato.accounting.balance import Balance
     from sfumato.accounting.ledger import Entry
+    from sfumato.plotting.sampled import Sampled
 
 app = typer.Typer(no_args_is_help=True, help="Keep account of what each data set has spent.")
 
@@ -40,13 +45,17 @@ def create(
         str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")
     ] = "replace",
     person: PersonColumn = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(metavar="G", help="What gammas of sampled sensitivities may add up to; 0 takes none of them."),
+    ] = None,
     accountant: Annotated[
         str | None,
         typer.Option(metavar="basic|zcdp|gaussian|best", help="How spending is added up; best suits many releases."),
     ] = None,
 ) -> None:
     """Create an account with a limit that can never be raised."""
-    limit = sf.Privacy(epsilon, delta, rho, neighbours, person_unit(person))
+    limit = sf.Privacy(epsilon, delta, rho, neighbours, person_unit(person), gamma)
     book = sf.Ledger(ledger)
     new = name not in {account.name for account in book.accounts()}
     balance = book.account(name, limit=limit, accountant=accountant).remaining()
@@ -67,12 +76,14 @@ def show_ledger(ctx: typer.Context, ledger: OneLedger = None) -> None:
         return
     account = book.account(name)
     entries, balances = account.history(), _all_balances([account])
+    proved, random = ([entry for entry in entries if entry.random == which] for which in (False, True))
     data = {
         "ledger": str(path),
         "accounts": [_balance_data(balance) for balance in balances],
         "history": [_entry_data(entry) for entry in entries],
     }
-    show(ctx, data, _balances(balances), "", _history(entries) if entries else "nothing was spent yet")
+    parts = ["", _history(proved)] if proved else [] if random else ["", "nothing was spent yet"]
+    show(ctx, data, _balances(balances), *parts, *(_random_history(random) if random else []))
 
 
 @app.command(epilog=examples("sfumato ledger remaining budget.db --account clinic"))
@@ -110,10 +121,42 @@ def _history(entries: list[Entry]) -> Any:
     rows: list[list[object]] = []
     for entry in entries:
         event = entry.event
-        promised = event_words(event) + (" (random)" if entry.random else "")
-        when = entry.created.replace("T", " ").removesuffix("+00:00")
-        rows.append([entry.number, when, entry.status, event.mechanism, promised, event.what])
+        rows.append([entry.number, _when(entry), entry.status, event.mechanism, event_words(event), event.what])
     return table(head, rows, ("entry",))
+
+
+def _random_history(entries: list[Entry]) -> list[Any]:
+    """Entries under random differential privacy by themselves: what they promise is not the same."""
+    from sfumato.accounting.balance import event_words
+
+    gammas = sum((1 - as_written(entry.event.confidence) for entry in entries), Fraction(0))
+    rows = []
+    for entry in entries:
+        event, told = entry.event, _sampled(entry)
+        lines = [
+            f"{_when(entry)}, {entry.status}: {event.what}",
+            f"{event_words(event)} (random) by {event.mechanism}, gamma {told.gamma}",
+            f"rule {told.how}",
+            f"oracle: {told.oracle or 'not told'}",
+        ]
+        rows.append((f"entry {entry.number}", lines))
+    title = "Random differential privacy, not differential privacy: a book of its own"
+    spent = f"  their gammas add up to {float(gammas):.6g}"
+    return ["", Text(title, style="bold yellow"), facts(rows), spent]
+
+
+def _when(entry: Entry) -> str:
+    return entry.created.replace("T", " ").removesuffix("+00:00")
+
+
+def _sampled(entry: Entry) -> Sampled:
+    """How the sensitivity behind an entry was sampled, from the noise law that it keeps."""
+    from sfumato.plotting.sampled import sampled
+
+    certificate = json.loads(entry.event.details).get("certificate", {})
+    found = sampled(entry.event.confidence, certificate.get("assumptions", ()))
+    assert found is not None  # such a book takes no other entries
+    return found
 
 
 def _balance_data(balance: Balance) -> dict[str, Any]:
@@ -130,6 +173,10 @@ def _balance_data(balance: Balance) -> dict[str, Any]:
     }
 
 
+def _told(entry: Entry) -> Sampled | None:
+    return _sampled(entry) if entry.random else None
+
+
 def _entry_data(entry: Entry) -> dict[str, Any]:
     from sfumato.releases.codec import encode_unit
 
@@ -139,6 +186,7 @@ def _entry_data(entry: Entry) -> dict[str, Any]:
         "created": entry.created,
         "status": entry.status,
         "random": entry.random,
+        "sampled": {**vars(told), "gamma": float(told.gamma)} if (told := _told(entry)) else None,
         "mechanism": event.mechanism,
         "epsilon": event.epsilon,
         "delta": event.delta,

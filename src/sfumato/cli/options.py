@@ -101,9 +101,15 @@ def blaming(*options: str) -> Iterator[None]:
         yield
     except (ParameterError, SchemaError) as error:
         words = str(error)
-        name = next((o for o in options if words.startswith(f"{o[2:].replace('-', '_')} ")), None)
+        name = next((o for o in options if words.startswith(_parameter(o))), None)
         said = f"{options[0]}: {words}" if name is None else f"{name}{words[len(name) - 2 :]}"
         raise type(error)(said) from None
+
+
+def _parameter(option: str) -> tuple[str, str]:
+    """How the library's words begin when they are about the parameter of an option."""
+    name = option[2:].replace("-", "_")
+    return f"{name} ", f"{name}="
 
 
 def examples(*lines: str) -> str:

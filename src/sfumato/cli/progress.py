@@ -24,7 +24,7 @@ from rich.text import Text
 from sfumato.cli.options import settings
 from sfumato.core.box import Box
 from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.memory import Contribution, Integers, MemoryEngine
 from sfumato.engines.tables import Table
 
 _PATIENCE = 1.0  # seconds of silence before a bar appears
@@ -98,6 +98,12 @@ class WatchedEngine(MemoryEngine):
     def __init__(self, tick: Callable[[int], None], done: Callable[[], None]) -> None:
         super().__init__()
         self.__dict__ |= {"_tick": tick, "_done": done}  # the dataclass is frozen
+
+    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Integers:
+        """The sum of what each record contributes."""
+        found = super().sum(_Watched(table, self.__dict__["_tick"]), box, contribution, size, budget)
+        self.__dict__["_done"]()
+        return found
 
     def count(self, table: Table, cells: Cells) -> Counts:
         """How many records fall into each cell, in one pass over the table."""

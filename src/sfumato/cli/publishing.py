@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 import sfumato as sf
@@ -123,14 +123,35 @@ def check_writable(path: Path, force: bool) -> None:
         raise ParameterError(f"{path}: is there already; choose another name, or replace it with --force")
 
 
-def show_plan(ctx: typer.Context, order: Order) -> None:
-    """Say what to expect."""
+def plan_rows(plan: sf.Plan) -> Facts:
+    """A plan as it describes itself."""
+    rows = [tuple(part.strip() for part in (line[:22], line[22:])) for line in str(plan).splitlines()]
+    return [(name, [text]) for name, text in rows]
+
+
+def show_plan(
+    ctx: typer.Context,
+    order: Order,
+    rows: int | None = None,
+    described: Callable[[sf.Plan], Facts] = plan_rows,
+    confidence: float = 0.95,
+) -> None:
+    """Say what to expect.
+
+    Parameters
+    ----------
+    rows
+        For how many records, where that matters.
+    described
+        Puts a plan into words.
+    confidence
+        Of the largest error.
+    """
     account = paying_account(ctx)
     with working(ctx, "predicting errors"):
-        plan = sf.plan(order.target, order.box, order.privacy, basis=order.basis)
+        plan = sf.plan(order.target, order.box, order.privacy, rows, basis=order.basis, confidence=confidence)
     quote = None if account is None else account.would_cost(plan)
-    rows = [tuple(part.strip() for part in (line[:22], line[22:])) for line in str(plan).splitlines()]
-    told = [(name, [text]) for name, text in rows]
+    told = described(plan)
     if quote is not None:
         left = "it does not fit" if quote.after is None else f"would leave {quote.after}"
         told.append(("account", [str(quote.before), left]))
@@ -140,18 +161,23 @@ def show_plan(ctx: typer.Context, order: Order) -> None:
         "noise_error": plan.noise_error,
         "mean_noise_error": plan.mean_noise_error,
         "approximation_error": plan.approximation_error,
+        "rows": rows,
         "fits": None if quote is None else quote.fits,
     }
     show(ctx, data, Text("A plan: no record was read, nothing was spent.", style="bold"), "", facts(told))
 
 
-def publish(ctx: typer.Context, order: Order, outputs: Outputs, first: str, then: str) -> tuple[Any, Any]:
+def publish(
+    ctx: typer.Context, order: Order, outputs: Outputs, first: str, then: str, confidence: float = 0.95
+) -> tuple[Any, Any]:
     """Publish, save and draw; returns the release and what is left of the account, if one paid.
 
     Parameters
     ----------
     first, then
         What is happening while the records are read, and afterwards.
+    confidence
+        Of the band or the limits in the picture.
     """
     account = paying_account(ctx)
     with reading(ctx, first, then, order.public_rows) as engine:
@@ -160,7 +186,7 @@ def publish(ctx: typer.Context, order: Order, outputs: Outputs, first: str, then
     release.save(outputs.release)  # before anything else can fail
     if outputs.picture is not None:
         with working(ctx, "drawing"):
-            draw(release, outputs.picture)
+            draw(release, outputs.picture, confidence)
     return release, None if account is None else account.remaining()
 
 
@@ -180,7 +206,7 @@ def summarise(
     left: Any,
     told: Facts,
     told_data: Mapping[str, Any],
-    sparks: Callable[[Any, Console], Sequence[str]] = lambda _, __: (),
+    picture: Callable[[Any, Console], RenderableType | None] = lambda _, __: None,
 ) -> None:
     """Say what happened: the guarantee, what was published, what is left, where the files are.
 
@@ -188,8 +214,8 @@ def summarise(
     ----------
     told, told_data
         What there is to say of this kind of release, in words and as plain data.
-    sparks
-        Draws a small picture for the terminal.
+    picture
+        Draws something small for the terminal.
     """
     data = {
         "written": str(outputs.release),
@@ -206,7 +232,7 @@ def summarise(
         ("files", [f"{path}  {what}" for path, what in outputs.listed()]),
     ]
     parts: list[Any] = [Text(f"Published {printable(words.title(release))}.", style="bold"), ""]
-    drawn = sparks(release, screen())
-    if drawn:
-        parts += [Text("\n".join(f"  {printable(line)}" for line in drawn), style="cyan"), ""]
+    drawn = picture(release, screen())
+    if drawn is not None:
+        parts += [drawn, ""]
     show(ctx, data, *parts, facts(rows))

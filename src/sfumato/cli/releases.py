@@ -10,28 +10,21 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli.options import Confidence, settings
-from sfumato.cli.output import facts, printable, show, working
+from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.errors import OutsideBoxError, ParameterError
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A release, such as age.sfumato.", show_default=False)]
+Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
 def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease:
     """Load a release, refusing one that is neither a function nor a group of them."""
-    release = load_drawable(path)
-    if isinstance(release, sf.MachineRelease):
-        raise ParameterError(
-            f"{path}: a release of kind {release.kind!r}, this needs a function; use 'sfumato predict'"
-        )
-    return release
-
-
-def load_drawable(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.MachineRelease:
-    """Load a release that there are pictures and pages of."""
     release = sf.load(path)
-    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.MachineRelease):
-        raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function")
+    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease):
+        other = {"machine": "predict", "value": "inspect"}.get(release.kind)
+        hint = "" if other is None else f"; use 'sfumato {other}'"
+        raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function{hint}")
     return release
 
 
@@ -67,20 +60,23 @@ def output_path(file: Path, given: Path | None, suffix: str) -> Path:
     return path
 
 
-def inspect(ctx: typer.Context, file: File) -> None:
-    """Say what a release is and what it promises."""
+def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
+    """Say what a release is and what it promises; of a statistic, also its value."""
     from sfumato.cli import words
+    from sfumato.plotting.sampled import HEADLINE
 
     release = sf.load(file)
     notes = [f"- {note}" for note in release.guarantee.assumptions]
+    random = words.random_lines(release.guarantee)
     rows: list[tuple[str, list[str]]] = [
         ("what", [words.title(release)]),
+        *([("random", random)] if random else []),
         ("guarantee", [str(release.guarantee).partition(";")[0]]),
         ("in words", [words.guarantee_words(release.guarantee)]),
         ("rests on", notes or ["the proofs in docs/proofs alone"]),
         ("box", words.box_lines(release.box)),
     ]
-    data = {"file": str(file), **words.release_data(release)}
+    data, picture = {"file": str(file), **words.release_data(release)}, list[Any]()
     if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
         from sfumato.cli.density_words import density_data, density_rows
 
@@ -91,12 +87,21 @@ def inspect(ctx: typer.Context, file: File) -> None:
 
         rows += [*machine_rows(release), ("noise", learner_noise_lines(release))]
         data |= machine_data(release)
+    elif isinstance(release, sf.ValueRelease):
+        from sfumato.cli.value_words import noise_rows, value_data, value_facts, value_picture
+        from sfumato.plotting.figures import Figures
+
+        seen = Figures.of(release, confidence)
+        picture = [value_picture(seen, screen()), ""]
+        rows += [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
+        data |= value_data(seen)
     else:
         if isinstance(release, sf.FunctionRelease):
             rows.append(("basis", [f"{release.basis!r}, {release.law.size:,} coefficients"]))
         rows += [("noise", words.noise_lines(release.law)), ("target", words.target_lines(release))]
     rows.append(("receipt", words.receipt_lines(release.receipt)))
-    show(ctx, data, Text(printable(file), style="bold"), "", facts(rows))
+    warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
+    show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
 
 
 def evaluate(
@@ -180,10 +185,13 @@ def plot(
     confidence: Confidence = 0.95,
     group: Group = None,
 ) -> None:
-    """Draw a release of one or two columns, with its band; with more, a density or a learner column by column."""
+    """Draw a release of one or two columns, with its band; with more, a density or a learner column by column.
+
+    A statistic is drawn with its limits.
+    """
     from sfumato.cli.pictures import draw
 
-    release = of_group(load_drawable(file), group)
+    release = of_group(sf.load(file), group)
     path = output_path(file, output, ".png")
     with working(ctx, "drawing"):
         draw(release, path, confidence)
@@ -201,7 +209,7 @@ def report(
     """Write one HTML page about a release, for people who will not run any code."""
     from sfumato.report import write
 
-    release = load_drawable(file)
+    release = sf.load(file)
     path = output_path(file, output, ".html")
     with working(ctx, "writing the report"):
         write(release, path, confidence)

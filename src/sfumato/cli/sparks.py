@@ -1,26 +1,27 @@
-"""Small pictures of densities for a terminal: block characters, nothing to install and nothing to open."""
+"""Small pictures for a terminal: block characters, nothing to install and nothing to open."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.text import Text
 
 from sfumato.bases.unit import from_unit
+from sfumato.cli.output import printable
 from sfumato.plotting.words import number
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.report.densities import one_column, parts_of
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _WIDTH = 60
 
 
 def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Console) -> list[str]:
     """One picture for each column and group; none where the terminal cannot show block characters."""
-    try:
-        _BLOCKS.encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
+    if not shows_blocks(console):
         return []
     parts, lines = parts_of(release), []
     for column in release.box.names:
@@ -31,6 +32,31 @@ def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Consol
             height = 4 if len(parts) == 1 and release.box.dimension == 1 else 2
             lines += [*blocks(values, highest, height), _axis(release, column, group), ""]
     return lines[:-1]
+
+
+def spark_picture(release: DensityRelease | GroupedDensityRelease, console: Console) -> Text | None:
+    """The same as something to print."""
+    lines = spark_lines(release, console)
+    return Text("\n".join(f"  {printable(line)}" for line in lines), style="cyan") if lines else None
+
+
+def shows_blocks(console: Console) -> bool:
+    """Whether a terminal can show block characters."""
+    try:
+        (_BLOCKS + _EIGHTHS).encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def bar(share: float, width: int) -> str:
+    """A bar to the right, in eighths of a character.
+
+    >>> bar(0.5, 3), bar(1.0, 2)
+    ('█▌', '██')
+    """
+    steps = round(8 * width * min(1.0, max(0.0, share)))
+    return ("█" * (steps // 8) + _EIGHTHS[steps % 8]).rstrip()
 
 
 def _values(alone: DensityRelease) -> list[float]:

@@ -10,12 +10,14 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
-from sfumato.plotting.words import listed
+from sfumato.plotting.sampled import HEADLINE, sampled
+from sfumato.plotting.words import listed, quantity, subject
 from sfumato.releases.base import Receipt, Release
 from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.value import ValueRelease
 
 _NOISES = {
     "laplace": "Laplace noise",
@@ -51,9 +53,27 @@ def guarantee_words(guarantee: Guarantee) -> str:
     factor = f"{_above(math.exp(epsilon))} times" if epsilon < 700 else f"e^{epsilon:g} times"
     slack = f", up to a probability of {delta:g}" if delta else ""
     text = f"{verb} {rows} of the data makes no outcome more than {factor} as likely{slack}.{quoted}"
-    if guarantee.confidence < 1:
-        text += f" For random data this holds with confidence {guarantee.confidence!r} only."
+    random = sampled(guarantee.confidence, guarantee.assumptions)
+    if random is not None:
+        text += (
+            f" For random data this holds with confidence {guarantee.confidence!r} only: {HEADLINE} (gamma "
+            f"{random.gamma})."
+        )
     return text
+
+
+def random_data(guarantee: Guarantee) -> dict[str, Any] | None:
+    """How a promise was sampled, as plain data; None for one that was not."""
+    random = sampled(guarantee.confidence, guarantee.assumptions)
+    return None if random is None else {**vars(random), "gamma": float(random.gamma)}
+
+
+def random_lines(guarantee: Guarantee) -> list[str]:
+    """The same in words; none for a promise that is not random."""
+    random = sampled(guarantee.confidence, guarantee.assumptions)
+    if random is None:
+        return []
+    return [f"gamma {random.gamma}", f"rule {random.how}", f"oracle: {random.oracle or 'not told'}"]
 
 
 def _above(value: float) -> str:
@@ -117,6 +137,8 @@ def title(release: Release) -> str:
     if isinstance(release, MachineRelease):
         what = "a regression" if release.classes is None else "a classifier"
         return f"{what} of {release.response.name} from {names if release.box.dimension < 9 else 'many columns'}"
+    if isinstance(release, ValueRelease):
+        return f"the {quantity(release)} of {subject(release)}"
     if not isinstance(release, FunctionRelease) or not any(release.expansion.derivatives):
         return f"a {release.kind} of {names}"
     times = zip(release.box.names, release.expansion.derivatives, strict=True)
@@ -135,8 +157,9 @@ def release_data(release: Release) -> dict[str, Any]:
         "kind": release.kind,
         "what": title(release),
         "guarantee": {**encode_guarantee(release.guarantee), "words": guarantee_words(release.guarantee)},
+        "random": random_data(release.guarantee),
         "box": encode_box(release.box),
-        "noise": {**encode_law(release.law), "deviation": release.law.deviation},
+        "noise": None if release.law is None else {**encode_law(release.law), "deviation": release.law.deviation},
         "target": dict(release.target),
         "receipt": None if release.receipt is None else vars(release.receipt),
     }

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from sfumato.checks import as_written, one_of, positive_integer, share_of
+from sfumato.checks import as_written, one_of, positive_integer
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Guarantee, Privacy
@@ -57,11 +57,7 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
         raise ParameterError(
             f"the certificate speaks of {certificate.relation!r} neighbours, the privacy of {privacy.neighbours!r}"
         )
-    if privacy.gamma is not None and certificate.confidence < share_of(1.0, 1 - as_written(privacy.gamma)):
-        raise ParameterError(
-            f"the grant takes gamma={privacy.gamma!r}, but this sensitivity is only sampled, with confidence "
-            f"{certificate.confidence!r}: sample more pairs, or state or prove a bound"
-        )
+    privacy.check_confidence(certificate.confidence)
     kind = _choose(certificate, privacy, noise)
     exponent = certificate.exponent
     if exponent is None:
@@ -90,7 +86,11 @@ def _choose(certificate: Certificate, privacy: Privacy, noise: str) -> str:
     """Pure privacy takes the noise that fits the norm; anything weaker takes Gaussian noise."""
     pure = privacy.rho is None and privacy.delta == 0
     one_of("noise", noise, ("auto", *NOISES))
-    one_of("the certificate's norm", certificate.norm, tuple(_NATURAL))
+    if certificate.norm not in _NATURAL:
+        raise ParameterError(
+            f"the sensitivity is in a norm of your own ({certificate.norm!r}), which no noise fits: bound it in 'l1', "
+            "'l2' or 'linf', or give sf.sample_sensitivity(..., stands_for=...) one that yours is never smaller than"
+        )
     kind = (_NATURAL[certificate.norm] if pure else "gaussian") if noise == "auto" else noise
     if certificate.norm not in _USABLE[kind]:
         raise ParameterError(f"noise={kind!r} cannot use a bound in {certificate.norm!r}; use {_USABLE[kind]}")

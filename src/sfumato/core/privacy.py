@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sfumato.checks import finite_number, one_of, positive_number
+from sfumato.checks import as_written, finite_number, one_of, positive_number, share_of
 from sfumato.core.gaussian import gaussian_delta, smallest, zcdp_delta
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -59,6 +59,14 @@ class Privacy:
             raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={self.unit!r}")
         if self.gamma is not None and not 0 <= finite_number("gamma", self.gamma) < 1:
             raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")
+
+    def check_confidence(self, confidence: float) -> None:
+        """Refuse a sensitivity that was sampled with less confidence than the grant demands."""
+        if self.gamma is not None and confidence < share_of(1.0, 1 - as_written(self.gamma)):
+            raise ParameterError(
+                f"the grant takes gamma={self.gamma!r}, but this sensitivity is only sampled, with confidence "
+                f"{confidence!r}: sample more pairs, or state or prove a bound"
+            )
 
 
 @dataclass(frozen=True)

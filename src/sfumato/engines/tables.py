@@ -215,7 +215,9 @@ def _open_path(path: str, declared: Mapping[str, Column], needed: Sequence[str],
 def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     _check_names(needed, frame.columns)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
-        frame = frame.filter(unit.rows_kept(_identifiers(frame[_person_column(unit, frame.columns)])).tolist())
+        column = _person_column(unit, frame.columns)
+        if len(frame):  # no rows are no condition either, and would be refused
+            frame = frame.filter(unit.rows_kept(_identifiers(frame[column])).tolist())
     return FrameTable(frame, declared)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.bases.bernstein import Step
 from sfumato.extras import need
+from sfumato.plotting.sampled import HEADLINE
 from sfumato.plotting.samples import GRID_POINTS, Sample, View
 from sfumato.plotting.words import blur, caption, number, plain, power, quantity, wrap
 from sfumato.releases.density import DensityRelease
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 # The report maps these to CSS variables, so that one drawing serves light and dark pages.
 INK, MUTED, HAIR, ACCENT = "#2b2824", "#6e675d", "#d9d2c6", "#1f5a6b"
 INK_ON_DARK = "#e9e4da"
+WARN, WARN_ON_DARK = "#8a4b12", "#e5b075"
 # One for each group, told apart by dashes too, in grey and for every kind of eye; the second of a pair on dark axes.
 SERIES = (ACCENT, "#b4602a", "#7a4a8c", "#5f7d2d", "#a83a52", "#857b6d")
 SERIES_ON_DARK = ("#86bfcd", "#e0a26c", "#c8a2d8", "#aecb7f", "#e893a5", "#c4bcb0")
@@ -254,18 +256,27 @@ def add_legend(ax: Axes, handles: Sequence[Any], settings: dict[str, Any]) -> No
 
 
 def add_caption(ax: Axes, words: str, chars: int) -> None:
-    """Small words below an axes."""
+    """Small words below an axes; that a promise is random comes first, in the colour of a warning."""
     lines = [wrap(line, chars * 5 // 4) for line in words.split("\n")]
+    if words.startswith(HEADLINE):
+        lines[0] = wrap(lines[0], chars)  # bold letters are wider
+        _below(ax, lines[0], {"color": WARN_ON_DARK if is_dark(ax) else WARN, "fontweight": "bold"})
+        lines[0] = "\n" * lines[0].count("\n")
+    # Of the surrounding text's colour, which on axes of the caller's is the caller's.
+    _below(ax, "\n".join(lines), {"alpha": 0.75})
+
+
+def _below(ax: Axes, text: str, look: dict[str, Any]) -> None:
     ax.annotate(
-        "\n".join(lines),
+        text,
         xy=(0, 0),
         xytext=(0, -37 - 13 * ax.get_xlabel().count("\n")),
         xycoords="axes fraction",
         textcoords="offset points",
         va="top",
         fontsize="small",
-        alpha=0.75,  # of the surrounding text's colour, which on axes of the caller's is the caller's
         linespacing=1.5,
         annotation_clip=False,
         parse_math=False,
+        **look,
     )

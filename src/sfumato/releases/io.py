@@ -163,6 +163,10 @@ def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     needed, kept = calibrate(law.certificate, law.size, privacy, law.kind)
     if guarantee.confidence > kept.confidence:
         raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
+    if not {*kept.assumptions} <= {*guarantee.assumptions}:
+        raise ParameterError("the guarantee leaves out what it rests on")
+    if guarantee.mu is not None and (kept.mu is None or guarantee.mu < kept.mu * (1 - 1e-6)):
+        raise ParameterError("the guarantee's mu promises more than the noise keeps")
     if law.certificate.exponent is None:  # real vectors: the grid, and what rounding to it costs, may change
         check_scale(law, privacy)
         return

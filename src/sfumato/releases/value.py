@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import Grid, Quantiles, check_level
 from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
-from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.checks import finite_number, one_of, positive_integer, positive_number, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
@@ -20,7 +21,7 @@ from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.showing import Shown
-from sfumato.releases.uncertainty import half_width_of
+from sfumato.releases.uncertainty import widths_of_each
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +83,7 @@ class ValueRelease(Shown, Release):
             widths = self.summary.rank_errors(self.guarantee, confidence)
         else:
             assert self.law is not None
-            widths = half_width_of([np.eye(self.law.size)], self.law, confidence)
+            widths = widths_of_each(self.law, confidence)
         low, high = self.summary.limits(self.box, self.numbers, widths, self.rows)
         value = np.asarray(self.value)
         return _plain(np.minimum(low, value)), _plain(np.maximum(high, value))
@@ -111,6 +112,8 @@ class ValueRelease(Shown, Release):
             raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
         if arrays["numbers"].shape != (summary.size(box),):
             raise ParameterError(f"the statistic needs {summary.size(box)} numbers, got {arrays['numbers'].shape}")
+        if common["law"] is None and (promised.mu is not None or promised.confidence != 1):
+            raise ParameterError("a choice is pure: its guarantee has no mu and is not random")
         _check_law(common["law"], summary, box, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
         return cls(**common, domain=box, summary=summary, numbers=arrays["numbers"], rows=rows)
 
@@ -128,6 +131,12 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
     if law is None or law.size != summary.size(box):
         raise ParameterError("the noise law and the statistic differ in size")
     certificate = law.certificate
+    if (
+        isinstance(summary, Given)
+        and certificate.known in ("proved", "enforced")
+        and (summary.range is None or certificate.bound < (summary.range[1] - summary.range[0]) * (1 - 1e-12))
+    ):
+        raise ParameterError("nothing enforces the sensitivity of a caller's own statistic but a range as narrow as it")
     if certificate.exponent != summary.exponent:
         raise ParameterError("the noise and the statistic are on different grids")
     if isinstance(summary, SumOfRecords) and certificate.bound < summary.apart(box, who, certificate.norm):
@@ -137,7 +146,11 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
 def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
     """Rebuild what a statistic is written in."""
     names = ("sum", "count", "histogram", "proportions", "mean", "variance", "covariance", "median", "quantiles")
-    statistic = one_of("statistic", data["statistic"], (*names, Given.statistic))
+    statistic = one_of("statistic", data["statistic"], (*names, Given.statistic, Magnitudes.statistic))
+    if statistic == Magnitudes.statistic:
+        exact_keys(data, {"statistic", "threshold"}, "the statistic")
+        box.intervals()
+        return Magnitudes(positive_number("threshold", data["threshold"]))
     if statistic == Given.statistic:
         exact_keys(data, {"statistic", "length", "range"}, "the statistic")
         limits = None if data["range"] is None else tuple(finite_number("range", end) for end in data["range"])

@@ -30,18 +30,22 @@ from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
 from sfumato.plotting import exact, number, plain, quantity, short, views
+from sfumato.plotting.figures import Figures
+from sfumato.plotting.sampled import HEADLINE, sampled
 from sfumato.plotting.samples import Sample, drawable
-from sfumato.plotting.words import Drawable, Functions, listed, widths
+from sfumato.plotting.words import Drawable, Functions, listed, subject, widths
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.io import write_atomically
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width
+from sfumato.releases.value import ValueRelease
 from sfumato.report.densities import density_code, density_facts
-from sfumato.report.drawings import machine_pictures, pictures
+from sfumato.report.drawings import machine_pictures, pictures, value_pictures
 from sfumato.report.machines import PublicTest, machine_code, machine_facts, machine_rows
 from sfumato.report.numbers import above, readable
+from sfumato.report.values import rank_certificate, value_code, value_facts, value_rows
 
 Floats = NDArray[np.float64]
 
@@ -99,18 +103,23 @@ def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | 
         "short": short(release.guarantee),
         "confidence": f"{100 * confidence:.10g} %",
         "promise": _promise(release.guarantee),
-        "certificate": _certificate(release.law.certificate),
+        "random": sampled(release.guarantee.confidence, release.guarantee.assumptions),
+        "certificate": None if release.law is None else _certificate(release.law.certificate),
         "receipt": release.receipt,
-        "noise": _noise(release.law),
+        "noise": None if release.law is None else _noise(release.law),
+        "parts": "coefficients",
         "columns": _columns(release),
         "max_norm": None if release.box.max_norm is None else exact(release.box.max_norm),
         "target": release.target,
         "version": __version__,
         "density": None,
         "machine": None,
+        "value": None,
     }
     if isinstance(release, MachineRelease):
         return known | _machine(release, confidence, name, tested)
+    if isinstance(release, ValueRelease):
+        return known | _value(release, confidence, name)
     return known | _function(release, confidence, name)
 
 
@@ -123,6 +132,22 @@ def _machine(release: MachineRelease, confidence: float, name: str, tested: Publ
         "basis": release.handed.words(),
         "pictures": machine_pictures(release, confidence),
         "code": machine_code(release, name),
+    }
+
+
+def _value(release: ValueRelease, confidence: float, name: str) -> dict[str, Any]:
+    seen, law = Figures.of(release, confidence), release.law
+    told = value_facts(seen)
+    known = rank_certificate(release) if law is None else _certificate(law.certificate)
+    return {
+        "certificate": {**known, "norm": known["norm"].replace("coefficient", "number")},
+        "where": told["subject"],
+        "value": told,
+        "error": None,
+        "basis": repr(release.summary),
+        "parts": "numbers",
+        "pictures": value_pictures(seen),
+        "code": value_code(release, name),
     }
 
 
@@ -305,6 +330,11 @@ def card(release: Drawable) -> str:
     if isinstance(release, MachineRelease):
         rows += machine_rows(release)
         told = f"{quantity(release)} of {release.response.name} from {', '.join(release.box.names)}"
+    elif isinstance(release, ValueRelease):
+        law = release.law
+        noise = None if law is None else f"{_NOISES[law.kind]}, scale {number(law.deviation)}"
+        rows[:0] = value_rows(release, noise)
+        told = f"{quantity(release)} of {subject(release)}"
     else:
         rows += _function_rows(release)
     value = '<div style="overflow-wrap:anywhere">'
@@ -316,7 +346,21 @@ def card(release: Drawable) -> str:
         '<div style="max-width:44em;padding:.7em 1em;border:1px solid rgba(128,128,128,.35);border-radius:6px;'
         'border-left:4px solid #4f8a99;line-height:1.45">'
         f'<div style="font-weight:600;margin-bottom:.4em;overflow-wrap:anywhere">{html.escape(_printable(told))}</div>'
+        f"{_random_box(release.guarantee)}"
         f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em">{cells}</div></div>'
+    )
+
+
+def _random_box(guarantee: Guarantee) -> str:
+    """A warning in a card: a promise that is random is not to be mistaken for the other one."""
+    random = sampled(guarantee.confidence, guarantee.assumptions)
+    if random is None:
+        return ""
+    how = f"gamma {random.gamma}; rule {random.how}; oracle: {random.oracle or 'not told'}"
+    return (
+        '<div style="margin:.2em 0 .6em;padding:.45em .8em;border:1px solid #b4602a;border-left-width:5px;'
+        'border-radius:4px;overflow-wrap:anywhere">'
+        f'<b style="color:#b4602a">{HEADLINE.capitalize()}</b><br>{html.escape(_printable(how))}</div>'
     )
 
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import figure, machine_figure, plain, quantity, style
+from sfumato.plotting import figure, machine_figure, plain, quantity, style, value_figure
+from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, size_of
 from sfumato.plotting.machines import Panel, Regions, Slopes, machine_panels
-from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES
+from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES, WARN
 from sfumato.plotting.samples import View
-from sfumato.plotting.words import Functions
+from sfumato.plotting.values import size_of as size_of_value
+from sfumato.plotting.words import Functions, subject
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
@@ -23,7 +25,13 @@ from sfumato.releases.machine import MachineRelease
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", HAIR: "var(--hair)", ACCENT: "var(--accent)"}
+_VARIABLES = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    HAIR: "var(--hair)",
+    ACCENT: "var(--accent)",
+    WARN: "var(--warn)",
+}
 _VARIABLES |= {colour: f"var(--series-{place})" for place, colour in enumerate(SERIES) if place}
 
 
@@ -43,6 +51,16 @@ def machine_pictures(release: MachineRelease, confidence: float) -> list[dict[st
     told = f"{quantity(release)} of {release.response.name} over {' and '.join(release.box.names)}"
     words = f"{told}, and how far the noise can have changed it"
     return [_picture(key, words, partial(machine_figure, panels, size)) for key, size in _machine_sizes(panels).items()]
+
+
+def value_pictures(seen: Figures) -> list[dict[str, Any]]:
+    """The same for a statistic; none where it is along too many columns."""
+    if seen.value.ndim > 2:
+        return []
+    words = f"{quantity(seen.release)} of {subject(seen.release)}, and its limits"
+    high = size_of_value(seen)[1]
+    sizes = {"wide": (8.2, high), "narrow": (3.5, high + 0.5)}
+    return [_picture(key, words, partial(value_figure, seen, size)) for key, size in sizes.items()]
 
 
 def _sizes(seen: Sequence[View]) -> dict[str, tuple[float, float]]:

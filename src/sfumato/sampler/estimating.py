@@ -161,6 +161,11 @@ class Work:
         apart = self.distance(first, second)
         return apart, _size(first)
 
+    def piece(self, pairs: range | list[Pair]) -> tuple[list[float], set[int | None]]:
+        """The distances of some pairs, given or by their numbers, and the sizes of the responses."""
+        answers = [self.compare(self.pair(pair) if isinstance(pair, int) else pair) for pair in pairs]
+        return [apart for apart, _ in answers], {size for _, size in answers}
+
 
 def _size(response: Any) -> int | None:
     try:
@@ -178,8 +183,7 @@ def _start(work: Work) -> None:
 
 
 def _piece(pairs: range | list[Pair]) -> tuple[list[float], set[int | None]]:
-    answers = [_work.compare(_work.pair(pair) if isinstance(pair, int) else pair) for pair in pairs]
-    return [apart for apart, _ in answers], {size for _, size in answers}
+    return _work.piece(pairs)
 
 
 def _compare(work: Work, m: int, processes: int, tick: Callable[[int], None]) -> tuple[Floats, int | None]:
@@ -207,9 +211,8 @@ def _pieces(work: Work, m: int, length: int) -> Iterator[range | list[Pair]]:
 
 
 def _answers(work: Work, pieces: Iterator[Any], processes: int) -> Iterator[tuple[list[float], set[int | None]]]:
-    if processes == 1:
-        _start(work)
-        yield from map(_piece, pieces)
+    if processes == 1:  # nothing global: other threads, and targets that sample themselves, have work of their own
+        yield from map(work.piece, pieces)
         return
     # A forked process has the target already, whatever it is; a fresh one must be sent it.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
@@ -267,7 +270,7 @@ def _words(plan: SamplerPlan, norm: str, bound: float, oracle: Any, n: int) -> s
     """What a release on it must say, everywhere."""
     rho = "" if plan.rho is None else f", rho {plan.rho:.4g}"
     return (
-        f"random differential privacy only, gamma {plan.gamma:g}: the {norm} sensitivity {bound:g} was sampled (rule "
+        f"random differential privacy only, gamma {plan.gamma!r}: the {norm} sensitivity {bound:g} was sampled (rule "
         f"{plan.rule}, distance {plan.k} of {plan.m} pairs{rho}) from the oracle: {_oracle_words(oracle)}; it speaks "
         f"of one random pair of tables of {n} records, and of no pair that the oracle would not draw"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,13 +127,13 @@ def replace_last(records: Any, other: Any) -> Pair:
         pairs = [replace_last(a, b) for a, b in zip(records, other, strict=True)]
         return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
     if isinstance(records, list):
-        return list(records), [*records[:-1], *other]
+        return deepcopy(records), deepcopy([*records[:-1], *other])
     if isinstance(records, np.ndarray):
         if np.shape(other)[1:] != records.shape[1:]:
             raise ParameterError(
                 f"the oracle's records differ in shape: {records.shape[1:]} among n, {np.shape(other)[1:]} alone"
             )
-        return records.copy(), np.concatenate([records[:-1], other])
+        return deepcopy(records), deepcopy(np.concatenate([records[:-1], other]))  # objects too
     try:
         frame, one = nw.from_native(records, eager_only=True), nw.from_native(other, eager_only=True)
     except TypeError:
@@ -141,4 +142,4 @@ def replace_last(records: Any, other: Any) -> Pair:
         ) from None
     if frame.columns != one.columns:
         raise ParameterError(f"the oracle's tables differ in columns: {frame.columns} and {one.columns}")
-    return records, nw.concat([frame[:-1], one]).to_native()
+    return frame.clone().to_native(), nw.concat([frame[:-1], one]).to_native()

@@ -96,42 +96,50 @@ def _least_pairs(gamma: float, rho: float | None) -> tuple[float, int]:
     return rho, math.ceil(math.log(1 / rho) / (2 * (gamma - rho) ** 2))
 
 
-def _exchangeable(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
+def _exchangeable(gamma: float | None, m: int | None, rho: float | None, rule: str = "exchangeable") -> SamplerPlan:
     """A new distance exceeds the k-th smallest of m like ones with probability at most ``1 - k / (m + 1)``."""
     if rho is not None:
         raise ParameterError(f"rule='exchangeable' has no rho, got rho={rho!r}")
     if gamma is None:
         assert m is not None
         return SamplerPlan(m, m, 1 / (m + 1), None, "exchangeable")
-    least = max(1, math.ceil(1 / gamma) - 1)
-    while 1 / (least + 1) > gamma:  # the quotient was rounded
-        least += 1
+    least = _least_exchangeable(gamma)
     if m is None:
         m = least
     if m < least:
-        raise ParameterError(
-            f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'exchangeable' needs at least m={least}"
-        )
+        raise ParameterError(f"m={m!r} pairs are too few for gamma={gamma!r}: rule {rule!r} needs at least m={least}")
     k = min(m, math.ceil((1 - gamma) * (m + 1)))
     return SamplerPlan(m, k, gamma, None, "exchangeable")
 
 
+def _least_exchangeable(gamma: float) -> int:
+    """The fewest pairs of which the largest is exceeded with probability at most gamma."""
+    least = max(1, math.ceil(1 / gamma) - 1)
+    while 1 / (least + 1) > gamma:  # the quotient was rounded
+        least += 1
+    return least
+
+
 def _pac(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
-    """All m distances miss the largest share gamma of all pairs with probability ``(1 - gamma)**m``."""
+    """All m distances miss the largest share gamma of all pairs with probability ``(1 - gamma)**m``.
+
+    A large rho would excuse any bound: the new pair alone exceeds it with probability gamma at most all the same.
+    """
     if gamma is None:
         assert m is not None
         share = _PAC_RHO if rho is None else rho
-        return SamplerPlan(m, m, -math.expm1(math.log(share) / m), share, "pac")
+        return SamplerPlan(m, m, max(-math.expm1(math.log(share) / m), 1 / (m + 1)), share, "pac")
     if m is None:
         share = _PAC_RHO if rho is None else rho
-        m = math.ceil(math.log(share) / math.log1p(-gamma))
+        m = max(_least_exchangeable(gamma), math.ceil(math.log(share) / math.log1p(-gamma)))
         return SamplerPlan(m, m, gamma, share, "pac")
+    marginal = _exchangeable(gamma, m, None, "pac").k
     if rho is None:
         return SamplerPlan(m, m, gamma, math.exp(m * math.log1p(-gamma)), "pac")
     # The bound fails if k or more of the m pairs fall among the 1 - gamma closest.
-    k = int(binom.isf(rho, m, 1 - gamma)) + 1
+    k = max(marginal, int(binom.isf(rho, m, 1 - gamma)) + 1)
     if k > m:
-        least = math.ceil(math.log(rho) / math.log1p(-gamma))
+        least = max(_least_exchangeable(gamma), math.ceil(math.log(rho) / math.log1p(-gamma)))
         raise ParameterError(
             f"m={m!r} pairs are too few for gamma={gamma!r}, rho={rho!r}: rule 'pac' needs at least m={least}"
         )

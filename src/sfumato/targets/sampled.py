@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import warnings
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sfumato.checks import positive_number
+import numpy as np
+
+from sfumato.checks import as_written, positive_number, share_of
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, RandomPrivacyWarning
 
 Sensitivity = float | Certificate
 
@@ -48,6 +51,13 @@ class SampledCertificate(Certificate):
     lattice: tuple[Any, Any] | None = None
     spent: Guarantee | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.known != "sampled" or self.confidence > share_of(1.0, 1 - as_written(self.gamma)):
+            raise ParameterError(
+                f"known={self.known!r} with confidence={self.confidence!r} is more than gamma={self.gamma!r} gives"
+            )
+
     def plain(self) -> Certificate:
         """The certificate that a release carries."""
         return Certificate(**{field.name: getattr(self, field.name) for field in fields(Certificate)})
@@ -83,7 +93,17 @@ def certify(sensitivity: Sensitivity, norm: str, page: str, note: str, privacy: 
         return stated.for_unit(privacy)
     if sensitivity.known == "sampled" and privacy.unit != "row":
         raise ParameterError("a sampled sensitivity speaks of one row; grant unit='row', or state a bound for a person")
-    return sensitivity.plain() if isinstance(sensitivity, SampledCertificate) else sensitivity.for_unit(privacy)
+    if sensitivity.known == "sampled":
+        return sensitivity.plain() if isinstance(sensitivity, SampledCertificate) else sensitivity
+    # Whatever proof there is, it is the caller's: the guarantee says whose word it rests on.
+    return replace(sensitivity, known="stated", assumptions=(*sensitivity.assumptions, note)).for_unit(privacy)
+
+
+def _same_lattice(first: tuple[Any, Any], second: tuple[Any, Any] | None) -> bool:
+    """Whether functions are compared at the same points: the order of a Bernstein basis does not matter."""
+    if second is None or first[0] != second[0]:
+        return False
+    return np.array_equal(first[1].lattice(first[0]), second[1].lattice(second[0]))
 
 
 def check_sampled(sensitivity: Sensitivity, n: int | None, size: int, lattice: tuple[Any, Any] | None) -> None:
@@ -92,9 +112,21 @@ def check_sampled(sensitivity: Sensitivity, n: int | None, size: int, lattice: t
         return
     if n is not None and sensitivity.n != n:
         raise ParameterError(f"the sensitivity was sampled for n={sensitivity.n} records, the data have {n}")
-    if sensitivity.lattice is not None and sensitivity.lattice != lattice:
+    if sensitivity.lattice is not None and not _same_lattice(sensitivity.lattice, lattice):
         raise ParameterError("the sensitivity was sampled on another lattice (box and basis) than that of the release")
     if sensitivity.size not in (None, size):
         raise ParameterError(
             f"the sensitivity was sampled for responses of {sensitivity.size} numbers, the release has {size}"
+        )
+
+
+def warn_of_random(confidence: float, granted: Privacy, depth: int) -> None:
+    """Nobody gets random differential privacy without having heard of it. ``depth``: how far up the caller is."""
+    if confidence < 1 and granted.gamma is None:
+        gamma = round(1 - confidence, 12)
+        warnings.warn(
+            f"the sensitivity was sampled: this is random differential privacy (gamma {gamma:g}), not differential "
+            f"privacy; grant sf.Privacy(..., gamma={gamma:g}) to say that you accept it, or gamma=0 to refuse it",
+            RandomPrivacyWarning,
+            stacklevel=depth + 1,
         )

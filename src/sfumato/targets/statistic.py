@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import Quantiles, check_level
-from sfumato.bases.summaries import Given, Summary, Tally, Total
+from sfumato.bases.summaries import UNIT, Given, Summary, Tally, Total
 from sfumato.checks import finite_number, one_of, positive_integer, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
@@ -26,7 +26,7 @@ from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.releases.uncertainty import half_width_of, mean_largest
+from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
@@ -256,10 +256,10 @@ class Statistic(Target):
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         """For a few numbers Laplace noise is often smaller than Gaussian noise, even where a delta is granted."""
-        own = callable(self.what) and certificate.norm == "l1"
-        if own and privacy.epsilon is not None:
-            return "laplace" if norm_of(privacy, lambda _: certificate.bound) == "l1" else "auto"
-        return "laplace" if certificate.norm == "l1" else "auto"
+        if certificate.norm != "l1" or privacy.epsilon is None:
+            return "auto"
+        own = callable(self.what)
+        return "auto" if own and norm_of(privacy, lambda _: certificate.bound) == "l2" else "laplace"
 
     def coefficients(self, source: Source, basis: Summary, box: Box, certificate: Certificate) -> Private:
         domain = self.domain(box)
@@ -270,7 +270,7 @@ class Statistic(Target):
             tally = counts.open().ravel()
             return Private(np.array([tally.sum()]) if basis.statistic == "count" else tally, certificate)
         assert isinstance(basis, Total | Moments)
-        largest = int(basis.apart(domain, Privacy(epsilon=1.0, neighbours="add-remove"), "l1"))
+        largest = max(UNIT, basis.weight if isinstance(basis, Moments) else 0)  # no single integer is larger
         sums = source.engine.sum(
             source.table, domain, lambda records: basis.contributions(domain, records), basis.size(domain), largest
         )
@@ -314,8 +314,8 @@ class Statistic(Target):
 
     def predict(self, basis: Summary, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         domain, rows = self.domain(box), n or _EXPECTED_ROWS
-        width = half_width_of([np.eye(law.size)], law, confidence)
-        mean = mean_largest([np.eye(law.size)], law) / float(width.max())
+        width = widths_of_each(law, confidence)
+        mean = min(1.0, norm_mean(law) / float(width.max()))
         low, high = basis.limits(domain, basis.typical(domain, rows), width, rows)
         wide = float(np.max(high - low)) / 2
         return Errors(wide * mean, wide, 0.0, None)
@@ -323,7 +323,8 @@ class Statistic(Target):
     def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
         """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
         assert isinstance(basis, Quantiles)
-        worst = [float(basis.rank_errors(privacy, c).max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
+        asked = len(basis.asked)  # the levels beside them only make limits
+        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
         return Errors(worst[0], worst[1], 0.0, None)
 
     def finish(self, published: Published | Chosen) -> ValueRelease:

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sfumato.checks import as_written, share_of
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
@@ -250,6 +251,57 @@ def test_promise_says_what_was_only_stated():
 def test_promise_of_a_sampled_bound_has_its_confidence():
     sampled = Certificate("linf", 0.1, "replace", "sampled", "page", confidence=0.9)
     assert calibrate(sampled, 7, PURE)[1].confidence == 0.9
+
+
+SAMPLED = Certificate("l1", 0.1, "replace", "sampled", "sampler", None, ("from an oracle",), 0.9)
+
+
+def test_promise_of_a_sampled_bound_says_what_it_rests_on():
+    assert calibrate(SAMPLED, 7, PURE)[1].assumptions == ("from an oracle",)
+    assert str(calibrate(SAMPLED, 7, PURE)[1]).startswith("random 1-differential privacy (confidence 0.9)")
+
+
+@pytest.mark.parametrize("gamma", [None, 0.1, 0.5])
+@pytest.mark.parametrize("amount", [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}])
+def test_a_sampled_bound_is_used_where_the_grant_accepts_it(gamma, amount):
+    law, promise = calibrate(SAMPLED, 7, Privacy(**amount, gamma=gamma))
+    assert (promise.confidence, law.certificate) == (0.9, SAMPLED)
+    assert law.scale == calibrate(real("l1", 0.1), 7, Privacy(**amount))[0].scale  # the same noise as for a proved one
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0, 0.05, 0.09999999])
+def test_a_sampled_bound_is_refused_where_the_grant_demands_more(gamma):
+    with pytest.raises(ParameterError, match=r"the grant takes gamma=.*only sampled, with confidence 0.9: sample more"):
+        calibrate(SAMPLED, 7, Privacy(epsilon=1.0, gamma=gamma))
+
+
+@pytest.mark.parametrize("known", ["proved", "stated"])
+@pytest.mark.parametrize("gamma", [0, 0.5])
+def test_any_other_bound_is_good_enough(known, gamma):
+    assert calibrate(real("l1", known=known), 7, Privacy(epsilon=1.0, gamma=gamma))[1].confidence == 1
+
+
+@pytest.mark.parametrize("gamma", [0.1, 0.05, 0.3, 0.7, 1 / 3, 0.001])
+def test_a_gamma_accepts_itself_whatever_its_digits(gamma):
+    confidence = share_of(1.0, 1 - as_written(gamma))
+    sampled = Certificate("l1", 0.1, "replace", "sampled", "sampler", confidence=confidence)
+    assert calibrate(sampled, 1, Privacy(epsilon=1.0, gamma=gamma))[1].confidence == confidence
+
+
+@pytest.mark.parametrize("noise", ["auto", "laplace", "gaussian", "linf", "l2"])
+@pytest.mark.parametrize("privacy", [PURE, APPROXIMATE, CONCENTRATED])
+def test_no_noise_fits_a_norm_of_the_users_own(noise, privacy):
+    own = Certificate("user", 0.5, "replace", "sampled", "sampler", confidence=0.9)
+    with pytest.raises(ParameterError, match=r"in a norm of your own \('user'\), which no noise fits: bound it in 'l1', 'l2' or 'linf'"):
+        calibrate(own, 7, privacy, noise)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 0.2)])
+def test_laplace_noise_may_be_asked_for_where_delta_is_granted(epsilon, delta):
+    """It leaves delta unused, and says so."""
+    law, promise = calibrate(exact("l1"), 7, Privacy(epsilon=epsilon, delta=delta), "laplace")
+    assert law.scale == 100 / as_written(epsilon)
+    assert (promise.epsilon, promise.delta, promise.mu) == (epsilon, 0.0, None)
 
 
 def test_promise_names_the_person():
