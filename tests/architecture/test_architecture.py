@@ -117,8 +117,8 @@ def test_private_vectors_are_opened_by_the_door_only():
     assert opened == {"core/mechanism.py"}
     noisy = {name_of(f) for f in FILES if re.search(r"draw_objective\(", f.read_text())}
     assert noisy == {"core/mechanism.py", "targets/machine.py"}
-    counted = {name_of(f) for f in FILES if re.search(r"counts\.open\(\)", f.read_text())}
-    assert counted == {"targets/density.py", "targets/statistic.py"}
+    counted = {name_of(f) for f in FILES if re.search(r"(counts|tallies)\.open\(\)", f.read_text())}
+    assert counted == {f"targets/{name}.py" for name in ("density", "naive_bayes", "smoother", "statistic")}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from sfumato.core.box import Box
+from sfumato.core.privacy import Guarantee
 from sfumato.estimators.inputs import Features, check_as_fitted, check_rows, public_box, read_features
-
-Floats = NDArray[np.float64]
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -30,8 +29,14 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _points(self, data: Any, depth: int = 4) -> Floats:
-        """Public points as numbers in the order of the box, with the names and the width that ``fit`` saw.
+    @property
+    def guarantee_(self) -> Guarantee:
+        """What the last ``fit`` promises: that of the release."""
+        promised: Guarantee = self.release_.guarantee
+        return promised
+
+    def _columns(self, data: Any, depth: int = 4) -> list[NDArray[Any]]:
+        """Public points, column by column in the order of the box, with the names and the width that ``fit`` saw.
 
         ``depth`` is how far down the stack, from the check of names, the caller is whom a warning concerns.
         """
@@ -42,7 +47,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             names = None if known is None else tuple(known)
             check_as_fitted(type(self).__name__, features, self.n_features_in_, names, depth)
         fitted = box if self._by_name else Box(list(box.columns))
-        return features.values(public_box(fitted, features)[0])
+        return features.columns(public_box(fitted, features)[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

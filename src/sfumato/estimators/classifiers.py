@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sfumato.accounting.charging import Payer
 from sfumato.errors import ParameterError
-from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner
+from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner, PrivateSupervised
 from sfumato.releases.response import Response
 from sfumato.targets.losses import Logistic
 
@@ -23,8 +23,8 @@ def _has_probabilities(estimator: Any) -> bool:
     return isinstance(loss, Logistic) or (isinstance(loss, str) and loss == "logistic")
 
 
-class PrivateClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
-    """The methods of a classifier whose classes were declared."""
+class PrivateClassifier(ClassifierMixin, PrivateSupervised):  # type: ignore[misc]
+    """What classifiers of declared classes share."""
 
     classes: Any
 
@@ -33,17 +33,6 @@ class PrivateClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
         """The declared classes in sorted order, which is scikit-learn's."""
         return np.array(self.release_.classes)
 
-    def decision_function(self, X: Any) -> Floats:  # noqa: N803
-        """``(n_samples,)`` for two classes, positive for the second; ``(n_samples, n_classes)`` for more."""
-        points = self._inside(X)
-        return self.release_.decision(points)
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
-        """``(n_samples, n_classes)``: the chance of each class; there are chances for ``loss="logistic"`` only."""
-        points = self._inside(X)
-        return self.release_.probability(points)
-
     def certain(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:  # noqa: N803
         """``(n_samples,)``: whether the predicted class is surely the one that no noise would have given.
 
@@ -51,7 +40,8 @@ class PrivateClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
         these points that is said to be certain.
         """
         points = self._inside(X)
-        return self.release_.certain(points, confidence)
+        found: NDArray[np.bool_] = self.release_.certain(points, confidence)
+        return found
 
     def _declared(self) -> dict[str, Any]:
         if self.classes is None:
@@ -64,7 +54,22 @@ class PrivateClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
         return {"classes": sorted(told.classes)}
 
 
-class PrivateKernelClassifier(KernelLearner, PrivateClassifier):
+class DecidingClassifier(PrivateClassifier, PrivateLearner):
+    """A classifier that decides by the sign, or the largest, of published functions."""
+
+    def decision_function(self, X: Any) -> Floats:  # noqa: N803
+        """``(n_samples,)`` for two classes, positive for the second; ``(n_samples, n_classes)`` for more."""
+        points = self._inside(X)
+        return self.release_.decision(points)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+        """``(n_samples, n_classes)``: the chance of each class; there are chances for ``loss="logistic"`` only."""
+        points = self._inside(X)
+        return self.release_.probability(points)
+
+
+class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     """A kernel classifier under differential privacy, with the methods of ``sklearn.svm.SVC``.
 
     **Every call of ``fit`` is a release and spends ``epsilon``.** Cross-validation, searches, bagging and
@@ -112,6 +117,8 @@ class PrivateKernelClassifier(KernelLearner, PrivateClassifier):
     ----------
     release_
         The ``sf.MachineRelease``: bands, the certain share of the box, ``save``, ``plot`` and ``report``.
+    guarantee_
+        What it promises.
     classes_, n_features_in_, feature_names_in_
         As scikit-learn has them; with named bounds, the names are in the order of the bounds.
 
@@ -167,7 +174,7 @@ class PrivateKernelClassifier(KernelLearner, PrivateClassifier):
         self.expected_rows = expected_rows
 
 
-class PrivateLogisticRegression(LinearLearner, PrivateClassifier):
+class PrivateLogisticRegression(LinearLearner, DecidingClassifier):
     """A logistic regression under differential privacy, with the methods of scikit-learn's.
 
     Parameters are those of ``PrivateKernelClassifier``, and what it says of every ``fit``, of ``score`` and of steps

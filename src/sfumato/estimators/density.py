@@ -24,7 +24,7 @@ from sfumato.targets.density import KDE
 
 Floats = NDArray[np.float64]
 
-_SMALLEST = float(np.finfo(np.float64).tiny)  # 2**-1022: its logarithm is about -708.4
+SMALLEST = float(np.finfo(np.float64).tiny)  # 2**-1022: its logarithm is about -708.4
 
 
 class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc]
@@ -60,6 +60,8 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
     ----------
     release_
         The ``sf.DensityRelease``: bands, marginals, quantiles, ``save``, ``plot`` and ``report``.
+    guarantee_
+        What it promises.
     n_features_in_, feature_names_in_
         As scikit-learn has them; with named bounds, the names are in the order of the bounds.
 
@@ -130,7 +132,7 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
         density is zero or, with ``post="none"``, negative.
         """
         check_is_fitted(self)
-        points = self._points(X)
+        points = np.stack(self._columns(X), axis=1)
         box = self.release_.box
         for axis, column in enumerate(box.intervals()):
             if isinstance(column, Periodic):
@@ -138,7 +140,7 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
         missing = np.isnan(points).any(axis=1)
         inside = ((points >= box.low) & (points <= box.high)).all(axis=1)
         found = np.where(missing, np.nan, -np.inf)
-        found[inside] = np.log(np.maximum(self.release_(points[inside]), _SMALLEST))
+        found[inside] = np.log(np.maximum(self.release_(points[inside]), SMALLEST))
         return found
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: N803

@@ -14,14 +14,15 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical, Column
+from sfumato.engines.cells import positions
+from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,32 @@ class Features:
             return self.data
         return self.data.set_axis(list(box.names), axis=1)  # only frames like pandas' have such columns
 
-    def values(self, box: Box) -> Floats:
-        """``(rows, width)`` numbers in the order of the box, NaN where one is missing."""
+    def columns(self, box: Box) -> list[NDArray[Any]]:
+        """The columns in the order of the box: doubles, NaN where one is missing, and text as ``declared_texts``."""
         if self.rows == 0:
-            return np.zeros((0, box.dimension))
+            return [np.zeros(0, dtype="U1" if is_text(kind) else np.float64) for kind in box.columns]
         (columns,) = open_table(self.table(box), box, "row").batches(box, self.rows)
-        return np.stack(columns, axis=1)
+        return [
+            declared_texts(values, kind) if is_text(kind) else np.asarray(values)
+            for values, kind in zip(columns, box.columns, strict=True)
+        ]
+
+    def labelled(self, box: Box, name: str, response: NDArray[Any]) -> Any:
+        """The records together with y: a pair of arrays, or a table where a column is text."""
+        if isinstance(self.data, np.ndarray):
+            return self.data, response
+        columns = self.columns(box)
+        if any(is_text(kind) for kind in box.columns):
+            return pa.table({**dict(zip(box.names, columns, strict=True)), name: response})
+        return np.stack(columns, axis=1), response
+
+
+def declared_texts(values: Any, column: Column) -> NDArray[np.str_]:
+    """Declared categories as they are, and one text that is none of them for everything else."""
+    assert isinstance(column, Categorical)
+    categories = [str(category) for category in column.categories]
+    undeclared = "".join(categories) + "?"  # longer than each
+    return np.array([*categories, undeclared])[positions(values, column)]
 
 
 def read_features(data: Any) -> Features:

@@ -23,34 +23,28 @@ from sfumato.estimators.responses import read_response, response_name
 from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.response import Response
 from sfumato.targets.machine import KernelMachine
 
-Floats = NDArray[np.float64]
 
-
-class PrivateLearner(PrivateEstimator, ABC):
-    """A learner that is published by ``fit``; subclasses say of what kind, and what the response can be."""
-
-    release_: MachineRelease
+class PrivateSupervised(PrivateEstimator, ABC):
+    """Whatever learns y from X and is published by ``fit``; subclasses say what it is, and what y can be."""
 
     # parameters of every subclass
-    loss: Any
-    C: float | str
     bounds: Any
     epsilon: float
     delta: float
     ledger: Payer | None
     neighbours: str
-    max_norm: float | None
-    mechanism: str
     expected_rows: int | None
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 scikit-learn's name
-        """Publish a learner of y from X: this spends ``epsilon`` and ``delta``, each time.
+        """Publish what X tells of y: this spends ``epsilon`` and ``delta``, each time.
 
         No value makes it raise: records with a missing value (NaN), a missing response or an undeclared label
-        contribute nothing, features and numbers outside their bounds are moved to them. If it raises, what an earlier
-        ``fit`` published stays.
+        contribute nothing, features and numbers outside their bounds are moved to them. (For ``PrivateNaiveBayes``, a
+        record without one value still counts in the other columns.) If it raises, what an earlier ``fit`` published
+        stays.
 
         Parameters
         ----------
@@ -62,17 +56,18 @@ class PrivateLearner(PrivateEstimator, ABC):
         """
         warn_of_unpaid_learning(self)
         privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
-        basis, target = self._basis(), self._target()
+        declared = self._declared()
+        basis, target = self._basis(), self._target(declared)
         features = read_features(X)
         box, by_name = public_box(self.bounds, features)
-        box = with_max_norm(box, self.max_norm)
+        box = self._domain(box)
         if self.neighbours == "replace":  # else the number of rows is private
             check_rows(features)
-        target = replace(target, response=response_name(y, box))
+        told = Response(response_name(y, box), **declared)
+        target = replace(target, response=told.name)
         target.check_box(box)
-        response = read_response(y, target.told.column, features.rows)
-        records = features.data if isinstance(features.data, np.ndarray) else features.values(box)
-        released = release(target, (records, response), box, privacy, basis=basis, ledger=self.ledger)
+        records = features.labelled(box, told.name, read_response(y, told.column, features.rows))
+        released = release(target, records, box, privacy, basis=basis, ledger=self.ledger)
         self._remember(released, features, by_name)
         return self
 
@@ -80,15 +75,16 @@ class PrivateLearner(PrivateEstimator, ABC):
         """``(n_samples,)``: the class, or the number within ``response_range``, at each public point.
 
         Points outside the bounds are moved to them, as records are in ``fit``; a point with a missing value is
-        refused.
+        refused, except by ``PrivateNaiveBayes``, where it is as silent as in a record.
         """
         points = self._inside(X)
-        return self.release_.predict(points)
+        found: NDArray[Any] = self.release_.predict(points)
+        return found
 
-    def _inside(self, data: Any) -> Floats:
-        """Public points, moved into the bounds by the rule that moves records."""
+    def _inside(self, data: Any) -> Any:
+        """Public points as the release takes them, moved into the bounds by the rule that moves records."""
         check_is_fitted(self)
-        points = self.release_.box.clean(self._points(data, depth=5))
+        points = self.release_.box.clean(np.stack(self._columns(data, depth=5), axis=1))
         missing = np.flatnonzero(np.isnan(points).any(axis=1))
         if missing.size:
             raise OutsideBoxError(
@@ -97,26 +93,47 @@ class PrivateLearner(PrivateEstimator, ABC):
             )
         return points
 
-    def _target(self) -> KernelMachine:
-        """What is to be published, refusing parameters that are missing or wrong."""
-        settings: dict[str, Any] = {"mechanism": self.mechanism, "expected_rows": self.expected_rows}
-        return KernelMachine(self.loss, self._kernel(), self.C, **self._declared(), **settings)
-
     @abstractmethod
-    def _kernel(self) -> Kernel:
-        """The kernel that the parameters describe."""
+    def _target(self, declared: dict[str, Any]) -> Any:
+        """What is to be published, with a ``response``, refusing parameters that are wrong."""
 
     def _basis(self) -> Basis | str:
         return "auto"
 
     @abstractmethod
     def _declared(self) -> dict[str, Any]:
-        """``classes`` or ``range``, as the caller declared them."""
+        """``classes`` or ``range`` as the caller declared them, refusing to go without."""
+
+    def _domain(self, box: Box) -> Box:
+        """The box with what other parameters say of it, refusing columns that cannot be served."""
+        return box
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+class PrivateLearner(PrivateSupervised):
+    """A kernel machine."""
+
+    release_: MachineRelease
+
+    loss: Any
+    C: float | str
+    max_norm: float | None
+    mechanism: str
+
+    def _target(self, declared: dict[str, Any]) -> KernelMachine:
+        settings: dict[str, Any] = {"mechanism": self.mechanism, "expected_rows": self.expected_rows}
+        return KernelMachine(self.loss, self._kernel(), self.C, **declared, **settings)
+
+    @abstractmethod
+    def _kernel(self) -> Kernel:
+        """The kernel that the parameters describe."""
+
+    def _domain(self, box: Box) -> Box:
+        return with_max_norm(box, self.max_norm)
 
 
 class KernelLearner(PrivateLearner):

@@ -10,12 +10,12 @@ from sklearn.base import RegressorMixin
 
 from sfumato.accounting.charging import Payer
 from sfumato.errors import ParameterError
-from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner
+from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateSupervised
 
 Floats = NDArray[np.float64]
 
 
-class PrivateRegressor(RegressorMixin, PrivateLearner):  # type: ignore[misc]
+class PrivateRegressor(RegressorMixin, PrivateSupervised):  # type: ignore[misc]
     """A regression of a response within a declared range."""
 
     response_range: Any

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
-from sfumato.core.box import Box, Categorical, Column
-from sfumato.engines.cells import positions
+from sfumato.core.box import Box, Column
 from sfumato.engines.files import is_text
-from sfumato.engines.tables import open_table
 from sfumato.errors import SchemaError
+from sfumato.estimators.inputs import declared_texts, read_features
 
 
 def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
-    """``(rows,)``: y as an array of text or numbers, whichever was declared."""
+    """``(rows,)``: y as an array of text or doubles, whichever was declared."""
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
     given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
@@ -56,12 +55,8 @@ def _warn_of_a_column() -> None:
 
 
 def _of_series(series: Any, column: Column) -> NDArray[Any]:
-    frame = series.alias("y").to_frame()
-    if not len(frame):
-        return np.zeros(0, dtype="U1" if is_text(column) else np.float64)
-    box = Box({"y": column})
-    ((values,),) = open_table(frame.to_native(), box, "row").batches(box, len(frame))
-    return _texts(values, column) if isinstance(column, Categorical) and is_text(column) else np.asarray(values)
+    (values,) = read_features(series.alias("y").to_frame().to_native()).columns(Box({"y": column}))
+    return values
 
 
 def _of_array(y: Any, column: Column) -> NDArray[Any]:
@@ -71,14 +66,15 @@ def _of_array(y: Any, column: Column) -> NDArray[Any]:
         array = array[:, 0]
     if array.ndim != 1:
         raise SchemaError(f"y should be a 1d array of one response for each row, got {array.ndim}-D")
-    text, kind = isinstance(column, Categorical) and is_text(column), array.dtype.kind
+    text, kind = is_text(column), array.dtype.kind
     if kind in "OT":  # objects, and numpy's text of any length
-        return _texts(list(array), column) if text else np.fromiter(_numbers(array), np.float64, len(array))
+        return declared_texts(list(array), column) if text else np.fromiter(_numbers(array), np.float64, len(array))
     if kind == "c":
         raise SchemaError("Complex data not supported: y must hold real numbers or text")
     if kind not in ("U" if text else "iufb"):
         raise SchemaError(f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {array.dtype}")
-    return array
+    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+        return array if text else array.astype(np.float64, copy=False)
 
 
 def _objects(y: Any) -> NDArray[Any]:
@@ -87,14 +83,6 @@ def _objects(y: Any) -> NDArray[Any]:
         return np.array(y, dtype=object)
     except (TypeError, ValueError):  # the reason may name a value
         raise SchemaError(f"y should be a 1d array, got a {type(y).__name__} that is none") from None
-
-
-def _texts(values: Any, column: Column) -> NDArray[np.str_]:
-    """Declared classes as they are, and one text that is none of them for everything else."""
-    assert isinstance(column, Categorical)
-    classes = [str(category) for category in column.categories]
-    undeclared = "".join(classes) + "?"  # longer than each
-    return np.array([*classes, undeclared])[positions(values, column)]
 
 
 def _numbers(values: NDArray[Any]) -> Iterator[float]:

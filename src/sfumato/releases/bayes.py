@@ -129,7 +129,8 @@ class NaiveBayesRelease(Shown, Release):
     def certain(self, points: Any, confidence: float = 0.95, outside: str = "refuse") -> NDArray[np.bool_]:
         """``(m,)``: whether noise alone cannot have changed the label, with this confidence for all points at once."""
         low, high = self._score_limits(points, confidence, "noise", outside)
-        rows, best = np.arange(len(low)), low.argmax(axis=1)
+        # The label that was told: steadying can prefer another one than the limits do.
+        rows, best = np.arange(len(low)), self._evidence(points, outside).argmax(axis=1)
         others = high.copy()
         others[rows, best] = -np.inf
         return np.asarray(low[rows, best] > others.max(axis=1))

@@ -18,7 +18,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import OutsideBoxError
 from sfumato.releases.density import DensityRelease
-from sfumato.releases.uncertainty import half_width_of, noise_deviation
+from sfumato.releases.uncertainty import half_width_of, noise_deviation, widths_of_each
 
 Floats = NDArray[np.float64]
 Limits = tuple[Floats, Floats]
@@ -106,7 +106,7 @@ class Counted(Likelihood):
 
     def limits(self, values: NDArray[Any], confidence: float, include: str, outside: str) -> Limits:
         place = self._places(values)
-        width = half_width_of([np.eye(self.law.size)], self.law, confidence)
+        width = widths_of_each(self.law, confidence)
         counted = self.count_limits(confidence)
         ends = [(self.numbers - width).T[place], (self.numbers + width).T[place]]
         low, high = (np.where(place[:, None] >= 0, end, whole) for end, whole in zip(ends, counted, strict=True))
@@ -205,7 +205,7 @@ class Normal(Likelihood):
         return np.where(np.isnan(unit), counted[0], low), np.where(np.isnan(unit), counted[1], high)
 
     def _moment_limits(self, confidence: float, counted: tuple[Floats, ...]) -> tuple[Limits, Limits]:
-        width = half_width_of([np.eye(self.law.size)], self.law, confidence)
+        width = widths_of_each(self.law, confidence)
 
         def over(place: int) -> Limits:
             low, high = self.numbers[:, place] - width[place], self.numbers[:, place] + width[place]

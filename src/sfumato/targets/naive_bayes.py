@@ -103,6 +103,8 @@ class NaiveBayes(Target):
             raise ParameterError(
                 f"the response {self.response!r} must not be among the columns of the box {list(box.names)}"
             )
+        if box.max_norm is not None:
+            raise ParameterError("naive Bayes reads columns one at a time: a box with max_norm has no meaning here")
         wanted = len(numeric(box))
         if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != wanted:
             raise ParameterError(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.bases.base import Basis
-from sfumato.bases.lattice import Binning, MassLattice, SplitLattice
+from sfumato.bases.lattice import LARGEST_DIMENSION, Binning, MassLattice, SplitLattice
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate, certify_sum
@@ -31,6 +31,7 @@ from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.density import KDE
 from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, share_bits
+from sfumato.targets.tuning import Tuned
 
 _RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
 _ROWS = 65_536  # read at a time
@@ -68,6 +69,8 @@ class NadarayaWatson(Target):
         self._response()  # refuses what is not declared
         object.__setattr__(self, "range", self._response().range)
         object.__setattr__(self, "bandwidth", self._density().bandwidth)
+        if isinstance(self.bandwidth, Tuned):
+            raise ParameterError("bandwidth=sf.Tuned(...) is for densities; give a regression a number or 'auto'")
 
     def _response(self) -> Response:
         return Response(self.response, range=self.range)
@@ -86,6 +89,8 @@ class NadarayaWatson(Target):
                 f"the response {self.response!r} must not be among the columns of the box {list(box.names)}: "
                 "a function is regressed on the others"
             )
+        if len(box.intervals()) > LARGEST_DIMENSION:
+            raise ParameterError(f"a regression curve has 1 to 3 columns, got {box.dimension} ({list(box.names)})")
         self._density().check_box(box)
 
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> NadarayaWatson:
