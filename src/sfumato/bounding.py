@@ -37,7 +37,8 @@ def private_bounds(
     miss
         How probable it is that noise alone makes the bounds wider than any value.
 
-    Formal guarantee: ``privacy``. Values in cells of few records (of the order of 20 at epsilon 1) may lie outside.
+    Formal guarantee: ``privacy``. Values in cells of few records (of the order of 20 at epsilon 1) may lie outside; if
+    no cell has more, the bounds are those of the cell that looks fullest, which may be noise alone.
 
     >>> import numpy as np
     >>> private_bounds(np.linspace(3, 100, 5000), privacy=Privacy(epsilon=1.0)).value.tolist()

@@ -85,13 +85,17 @@ class Moments(SumOfRecords):
         return whole if self.complete else np.where(missing[:, None], 0, whole)
 
     def pair(self, box: Box, norm: str) -> int:
-        """A column alone: 2 for z; with its square 9/4 in L1 and 2 in L2. A product: 2. Rounding: a step."""
-        columns, products = self._numbers(box)
+        """A column alone: 2 for z; with its square 9/4 in L1, 2 in L2. With products too: docs/proofs/statistics.md.
+
+        Every second moment is rounded down, by less than a step.
+        """
+        columns, rounded = box.dimension, len(self.seconds(box.dimension))
         if norm == "l1":
-            own = 2 * UNIT if self.statistic == "mean" else 9 * UNIT // 4 + 1
-            return int(columns * own + products * 2 * UNIT)
-        own = 2 * UNIT if self.statistic == "mean" else 2 * UNIT + 1
-        return root(columns * own**2 + products * 4 * UNIT**2)
+            if self.statistic == "covariance":
+                return int(columns * (columns + 2) ** 2 * UNIT // (2 * (columns + 1)) + rounded)
+            return int(columns * (2 * UNIT if self.statistic == "mean" else 9 * UNIT // 4) + rounded)
+        squares = (columns + 1) ** 2 // 4 if self.statistic == "covariance" else columns
+        return root(4 * squares * UNIT**2) + (root(rounded) if rounded else 0)
 
     def single(self, box: Box, norm: str) -> int:
         """A column alone: 1 for z; with its centred square 3/2 in L1, sqrt(5/4) in L2. A product: 1. And the weight."""

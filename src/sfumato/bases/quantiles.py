@@ -198,4 +198,5 @@ def rank_error(privacy: Privacy, part: Fraction, candidates: int, miss: float, s
         epsilon = privacy.epsilon * float(part)
     else:
         epsilon = math.sqrt(8 * (privacy.rho or 0.0) * float(part))
-    return 2 * sensitivity * (1 + 2.0**-15) / epsilon * math.log(candidates / miss)
+    # The last term: scores are rounded to a grid of at most 2**-16 of their sensitivity.
+    return 2 * sensitivity * (1 + 2.0**-15) / epsilon * math.log(candidates / miss) + sensitivity * 2.0**-16

@@ -85,7 +85,7 @@ class Bounds(Target):
             target=self.describe(),
             receipt=published.receipt,
             domain=published.box,
-            summary=replace(basis, threshold=norm_quantile(published.law, 1 - self.miss)[0]),
+            summary=replace(basis, threshold=norm_quantile(published.law, 1 - self.miss)[0] + published.law.step),
             numbers=published.values,
             rows=published.rows,
         )
