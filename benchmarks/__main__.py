@@ -13,7 +13,10 @@ import numpy as np
 import sfumato
 from benchmarks.tables import show
 
-NAMES = ("noise", "evaluation", "ledger", "footprint", "density", "density-speed", "machines", "machines-speed")
+NAMES = (
+    "noise", "evaluation", "ledger", "footprint", "density", "density-speed", "machines", "machines-speed",
+    "regression", "naive-bayes",
+)  # fmt: skip
 
 
 def main(wanted: list[str]) -> None:

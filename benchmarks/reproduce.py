@@ -92,7 +92,9 @@ FIGURES = {
     "bernstein-fig2": "machine_figures:bernstein_fig2",
     "kernel-fig2a": "machine_figures:kernel_fig2a",
     "kernel-fig2b": "machine_figures:kernel_fig2b",
+    "talk-regression": "talk:talk_regression",
 }
+QUICK = ("talk-regression",)  # those that also run with a few repeats: WHAT="talk-regression --quick"
 TITLES = {"paper": "paper noise", "sfumato": "default noise", "diffpriv": "diffpriv (R)"}
 
 
@@ -117,13 +119,17 @@ def _text(value: Any) -> str:
 
 
 def main(arguments: list[str]) -> None:
+    quick = arguments[1:] == ["--quick"] and arguments[0] in QUICK
+    arguments = arguments[:1] if quick else arguments
     if len(arguments) != 1 or arguments[0] not in FIGURES:
         raise SystemExit(f"usage: make reproduce WHAT=...; there are: {', '.join(FIGURES)}")
     module, function = FIGURES[arguments[0]].split(":")
-    rows = getattr(importlib.import_module(f"benchmarks.{module}"), function)()
+    rows = getattr(importlib.import_module(f"benchmarks.{module}"), function)(**({"quick": True} if quick else {}))
     if not rows:
         return
     show(rows, TITLES if arguments[0] == "bernstein-fig1" else {})
+    if quick:  # a few repeats are no result
+        return
     path = Path(__file__).parent / "results" / f"{arguments[0]}.json"
     plain = [{k: "inf" if v == math.inf else v for k, v in row.items()} for row in rows]
     path.write_text(json.dumps({"figure": arguments[0], "rows": plain}, indent=1, allow_nan=False) + "\n")

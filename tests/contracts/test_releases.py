@@ -231,3 +231,100 @@ class TestRegressionMachine(MachineContract):
     def answers(self, release):
         points = np.random.default_rng(2).uniform(size=(9, 1))
         return [release(points), release.predict(points), *release.band(points)]
+
+
+class CurveContract(ReleaseContract):
+    """Regression curves of fifty records."""
+
+    box, privacy = sf.Box({"t": (0.0, 1.0)}), sf.Privacy(epsilon=1.0)
+    bandwidth, basis = 0.15, sf.Binning(9)
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        target = sf.NadarayaWatson(self.bandwidth, "y", (-0.7, 1.9))
+        return sf.release(
+            target, (self.arranged(records), np.asarray(records) ** 2), self.box, self.privacy, basis=self.basis
+        )
+
+    def arranged(self, records):
+        return records
+
+    def answers(self, release):
+        points = from_unit(release.box, np.random.default_rng(2).uniform(size=(9, release.box.dimension)))
+        bands = [limit for include in ("noise", "total", "worst") for limit in release.band(points, include=include)]
+        return [release(points), *bands, release.high(points), release.low(points)]
+
+
+class TestCurveOfOneColumn(CurveContract):
+    pass
+
+
+class TestCurveOfTwoColumns(CurveContract):
+    box, bandwidth, basis = sf.Box({"x": (0.0, 1.0), "hour": sf.Periodic(0, 1)}), [0.2, 0.3], sf.Binning((5, 4))
+
+    def arranged(self, records):
+        return np.stack([records, records[::-1]], axis=1)
+
+
+class TestSplitCurve(CurveContract):
+    basis = sf.SplitLattice(9, 0.08)
+
+
+class TestGaussianCurve(CurveContract):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
+
+
+class TestPriestleyChao(FunctionContract):
+    box = sf.Box({"t": (0.0, 1.0)})
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        target = sf.PriestleyChao(0.15, "y", (-0.7, 1.9))
+        return sf.release(target, (records, np.asarray(records) ** 2), self.box, self.privacy, basis=self.basis)
+
+
+class BayesContract(ReleaseContract):
+    """Naive Bayes classifiers of fifty records."""
+
+    box, privacy, options = sf.Box({"t": (0.0, 1.0)}), sf.Privacy(epsilon=1.0), {"bandwidth": [0.15]}
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        target = sf.NaiveBayes("y", [0, 1], **self.options)
+        labels = np.where(np.asarray(records) > 0.4, 1, 0)
+        return sf.release(target, (self.arranged(records), labels), self.box, self.privacy)
+
+    def arranged(self, records):
+        return records
+
+    def points(self):
+        return np.random.default_rng(2).uniform(size=(9, 1))
+
+    def answers(self, release):
+        points = self.points()
+        bands = [limit for include in ("noise", "total", "worst") for limit in release.band(points, include=include)]
+        return [release.predict_proba(points), release.predict(points), *bands, release.certain(points), release.counts]
+
+
+class TestKernelBayes(BayesContract):
+    pass
+
+
+class TestNormalBayes(BayesContract):
+    options = {"likelihood": "normal"}
+
+
+class TestGaussianBayes(BayesContract):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
+
+
+class TestBayesWithCategories(BayesContract):
+    box = sf.Box({"group": sf.Categorical([0, 1, 2]), "t": (0.0, 1.0), "hour": sf.Periodic(0, 1)})
+    options = {"bandwidth": [0.15, 0.2]}
+
+    def arranged(self, records):
+        return np.stack([np.arange(len(records)) % 3, records, records[::-1]], axis=1)
+
+    def points(self):
+        generator = np.random.default_rng(2)
+        return np.column_stack([generator.integers(0, 4, 9), generator.uniform(size=(9, 2))])

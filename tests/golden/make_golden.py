@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
+from sfumato.bases.attributes import Attributes
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
@@ -99,6 +100,44 @@ def machines():
     yield "machine-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
 
 
+def published(target, basis, box, privacy, rows, values):
+    """A regression or a naive Bayes classifier whose noisy numbers are known."""
+    certificate = target.certificate(basis, box, rows, privacy)
+    law, guarantee = calibrate(certificate, target.size(basis, box), privacy)
+    return target.finish(Published(values(law.size), basis, box, rows, law, guarantee, None, privacy, "caller"))
+
+
+def regressions():
+    """One curve or classifier of every flavour, small."""
+    line, pure = sf.Box({"age": (0, 110)}), sf.Privacy(epsilon=1.0)
+    mixed = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "grade": sf.Categorical([1, 2, 3])})
+    private = sf.Privacy(epsilon=3.0, delta=1e-6, neighbours="add-remove")
+    blood = {"response": "bp", "range": (60, 220)}
+
+    def bumps(size, totals=(3000.0, 2000.0)):
+        """A column's numbers: for each class, or for high and low, its records with a bump of its own."""
+        places = np.arange(size // 2)
+        found = [np.exp(-0.5 * ((places - (k + 1) * len(places) / 3.5) / (len(places) / 4)) ** 2) for k in (0, 1)]
+        return np.concatenate([t * f / f.sum() + 4 * np.sin(places + 1) for t, f in zip(totals, found, strict=True)])
+
+    def moments(size):
+        first = [-900.0, -1000.0, 1500.0, 500.0, -700.0, 1000.0]  # z, z^2 - 1/2 and half a count in each class
+        return np.concatenate([first, bumps(4), bumps(6)])
+
+    def columns(size):
+        return np.concatenate([bumps(26), bumps(4), bumps(6)])
+
+    def waves(size):
+        return 140 + 30 * np.sin(np.arange(size))
+
+    yield "curve", published(sf.NadarayaWatson(9.0, **blood), sf.Binning(13), line, pure, 5000, bumps)
+    yield "priestley-chao", published(sf.PriestleyChao(9.0, **blood), sf.Bernstein(10, 3), line, pure, 5000, waves)
+    kernel = sf.NaiveBayes("ill", ["no", "yes"], bandwidth=[9.0])
+    yield "naive-bayes", published(kernel, Attributes((sf.Binning(13), None, None)), mixed, pure, 5000, columns)
+    normal = sf.NaiveBayes("ill", ["no", "yes"], likelihood="normal")
+    yield "naive-bayes-normal", published(normal, Attributes((None,) * 3), mixed, private, None, moments)
+
+
 def releases():
     """One release of every flavour, small."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -122,6 +161,7 @@ def releases():
     )
     yield from densities()
     yield from machines()
+    yield from regressions()
 
 
 def parts_of(release):
@@ -136,13 +176,26 @@ def first_part(release):
 
 def basis_of(release):
     """What it is written in, in words."""
-    return release.handed.words() if release.kind == "machine" else repr(first_part(release).basis)
+    if release.kind == "naive-bayes":
+        return ", ".join(type(part).__name__ for part in release.likelihoods)
+    part = release.high if release.kind == "curve" else first_part(release)
+    return release.handed.words() if release.kind == "machine" else repr(part.basis)
 
 
 def evaluated(release, points):
-    """Values and, for densities, bands, counts and groups; for learners, predictions."""
+    """Values and, for densities, bands, counts and groups; for learners, predictions; for both, widths of bands."""
     if release.kind == "function":
         return {"values": release(points).tolist()}
+    if release.kind == "curve":
+        limits = [end.tolist() for end in release.band(points)]
+        return {"values": release(points).tolist(), "rows": release.rows, "limits": limits}
+    if release.kind == "naive-bayes":
+        return {
+            "values": release.predict_proba(points).tolist(),
+            "predictions": release.predict(points).tolist(),
+            "class_counts": release.counts.tolist(),
+            "limits": [end.tolist() for end in release.band(points)],
+        }
     if release.kind == "machine":
         return {
             "values": release(points).tolist(),
@@ -159,13 +212,19 @@ def evaluated(release, points):
     }
 
 
+def points_of(box):
+    """Where it is asked: a few points inside and both ends; with categories, each of them and one unheard of."""
+    if any(isinstance(column, sf.Categorical) for column in box.columns):
+        return [[30.0, "F", 1], [55.5, "M", 2], [80.0, "M", 3], [0.0, "F", 3], [110.0, "X", 1], [40.0, "F", 9]]
+    unit = np.random.default_rng(4).uniform(size=(7, box.dimension))
+    return np.concatenate([from_unit(box, unit), [box.low], [box.high]])
+
+
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    unit = np.random.default_rng(4).uniform(size=(7, release.box.dimension))
-    points = np.concatenate([from_unit(release.box, unit), [release.box.low], [release.box.high]])
-    guarantee = release.guarantee
+    points, guarantee = points_of(release.box), release.guarantee
     return {
-        "points": points.tolist(),
+        "points": points if isinstance(points, list) else points.tolist(),
         **evaluated(release, points),
         "guarantee": {
             name: getattr(guarantee, name) for name in ("epsilon", "delta", "rho", "mu", "neighbours", "model")

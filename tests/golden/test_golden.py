@@ -12,6 +12,7 @@ FILES = sorted(Path(__file__).parent.glob("*.sfumato"))
 FLAVOURS = {"pure", "person", "concentrated", "derivative", "laplace"}
 FLAVOURS |= {"density", "density-linear", "density-private", "density-matrix", "density-polynomial", "grouped-density"}
 FLAVOURS |= {"machine-output", "machine-objective", "machine-linear", "machine-bernstein"}
+FLAVOURS |= {"curve", "priestley-chao", "naive-bayes", "naive-bayes-normal"}
 
 
 def test_every_flavour_of_version_one_is_here():
@@ -33,13 +34,21 @@ def first_part(release):
 
 
 def basis_of(release):
-    return release.handed.words() if release.kind == "machine" else repr(first_part(release).basis)
+    if release.kind == "naive-bayes":
+        return ", ".join(type(part).__name__ for part in release.likelihoods)
+    part = release.high if release.kind == "curve" else first_part(release)
+    return release.handed.words() if release.kind == "machine" else repr(part.basis)
+
+
+def evaluated(release, points):
+    """Its values; a naive Bayes classifier has probabilities."""
+    return release.predict_proba(points) if release.kind == "naive-bayes" else release(points)
 
 
 def test_it_still_evaluates_to_the_stored_values(golden):
     release, expected = golden
     values = np.array(expected["values"])
-    assert first_part(release)(expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
+    assert evaluated(first_part(release), expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
     for name, values in expected.get("groups", {}).items():
         assert parts_of(release)[name](expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
 
@@ -63,6 +72,20 @@ def test_a_learner_still_predicts_the_same_and_is_about_as_sure(golden):
         assert release.mechanism == expected["mechanism"]
         low, high = release.band(expected["points"])
         assert high - low == pytest.approx(np.array(expected["widths"]), rel=0.1)
+
+
+def test_a_curve_or_classifier_still_has_about_the_stored_limits(golden):
+    release, expected = golden
+    for now, then in (
+        zip(release.band(expected["points"]), expected["limits"], strict=True) if "limits" in expected else ()
+    ):
+        scale = np.ptp(release.response.range) if release.kind == "curve" else 1.0
+        assert now == pytest.approx(np.array(then), abs=0.1 * scale)
+    if release.kind == "curve":
+        assert release.rows == expected["rows"]
+    if release.kind == "naive-bayes":
+        assert release.predict(expected["points"]).tolist() == expected["predictions"]
+        assert release.counts == pytest.approx(expected["class_counts"], rel=1e-12)
 
 
 def test_it_still_has_the_stored_guarantee(golden):
@@ -94,6 +117,7 @@ def test_saving_it_again_keeps_it(golden, tmp_path):
     release.save(tmp_path / "again.sfumato")
     again = sf.load(tmp_path / "again.sfumato")
     for name, part in parts_of(release).items():
-        assert parts_of(again)[name](expected["points"]).tolist() == part(expected["points"]).tolist()
+        before, after = (evaluated(one, expected["points"]) for one in (part, parts_of(again)[name]))
+        assert after.tolist() == before.tolist()
     assert again.guarantee == release.guarantee
     assert again.law == release.law

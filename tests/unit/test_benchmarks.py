@@ -179,3 +179,149 @@ def test_a9a_fits_its_box():
     assert task.records.shape == (32561, 123)
     assert np.linalg.norm(task.records, axis=1).max() <= machine_data.A9A_LONGEST * (1 + 1e-12)
     assert set(np.unique(task.records)) == {0.0, 1.0}
+
+
+# --- regression and naive Bayes -----------------------------------------------------------------------------------
+
+from benchmarks import adult, naive_bayes, regression, regression_baselines, talk  # noqa: E402
+
+
+def sine(x):
+    return np.sin(2 * np.pi * x)
+
+
+def test_the_printed_priestley_chao_is_its_sum_over_gaps():
+    x, y = np.array([0.7, 0.1, 0.4]), np.array([3.0, 1.0, 2.0])
+    kernel = np.exp(-0.5 * ((0.5 - np.array([0.4, 0.7])) / 0.2) ** 2) / (0.2 * np.sqrt(2 * np.pi))
+    found = regression_baselines.priestley_chao(x, y, 0.2, np.array([0.5]))
+    assert found == pytest.approx([0.3 * kernel @ [2.0, 3.0]])
+
+
+def test_the_printed_condition_is_about_the_nearest_record_not_the_gap():
+    assert regression_baselines.least_gap(np.array([0.8, 0.0, 0.1, 0.95])) == pytest.approx(4 * 0.15)
+
+
+def test_the_printed_mechanism_without_noise_has_the_error_of_its_approximation(monkeypatch):
+    monkeypatch.setattr(regression_baselines, "BANDWIDTHS", (0.1,))
+    ends, (x, y) = (0.05, 0.95, 19), regression.draw(sine, 0)
+    points = np.linspace(*ends)
+    truth = regression_baselines.priestley_chao(x, y, 0.1, points)
+    rng = np.random.default_rng(0)
+    quiet, noisy = (regression_baselines.printed_errors(x, y, truth, ends, 1.5, e, rng) for e in (1e9, 1.0))
+    assert quiet[0.1, 20, 20] < 0.01 < quiet[0.1, 4, 1]
+    assert noisy[0.1, 20, 20] > 10 * quiet[0.1, 20, 20]
+    best, errors = regression_baselines.best_on_average([quiet, quiet])
+    assert errors.tolist() == [min(quiet.values())] * 2
+    assert quiet[best] == errors[0]
+
+
+def test_a_regression_table_judges_the_ratio(monkeypatch):
+    monkeypatch.setattr(regression, "REPEATS", 3)
+    monkeypatch.setattr(regression, "TRIALS", 2)
+    monkeypatch.setattr(regression, "NW_BANDWIDTHS", (0.04,))
+    monkeypatch.setattr(regression, "PC_BANDWIDTHS", (0.1,))
+    monkeypatch.setattr(regression, "PC_BASES", ((6, 5),))
+    monkeypatch.setattr(regression_baselines, "BANDWIDTHS", (0.1,))
+    rows = regression.table("sine", sine)
+    ours, best, exact, corrected, printed, ratio, nothing = (r["value"] for r in rows)
+    assert exact < ours < corrected
+    assert ratio == pytest.approx(printed / ours)
+    assert nothing == pytest.approx(1.0, abs=1e-3)
+    assert [r["asked"] for r in rows if "asked" in r] == [">= 5"]
+    assert 0 < best < printed
+
+
+def test_sets_of_records_differ_and_can_be_drawn_again():
+    (x, y), (again, _), (other, _) = (regression.draw(sine, repeat, 100) for repeat in (0, 0, 1))
+    assert (x == again).all()
+    assert not (x == other).any()
+    assert np.abs(y).max() <= 1.5
+    assert np.std(y - sine(x)) == pytest.approx(regression.NOISE, rel=0.2)
+
+
+def test_the_talk_is_reproduced_quickly_and_leaves_no_file(capsys):
+    path = ROOT / "benchmarks" / "results" / "talk-regression.json"
+    before = path.read_bytes() if path.exists() else None
+    reproduce.main(["talk-regression", "--quick"])
+    said = capsys.readouterr().out
+    assert "10 repeats" in said
+    assert "corrected, joint noise" in said
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_only_some_figures_are_quick():
+    with pytest.raises(SystemExit, match="usage"):
+        reproduce.main(["bernstein-fig1", "--quick"])
+
+
+def test_the_talk_forgets_the_binomials_and_its_estimator_moves_further_than_it_says():
+    weights = talk.talk_weights()
+    assert weights.sum(axis=1) == pytest.approx(1.0)  # an odd order
+    assert np.abs(weights @ talk.NODES - talk.GRID).max() < 1e-9  # straight lines are reproduced
+    curved = talk.NODES**2
+    right = talk.BASIS.axis_weights(talk.BOX, 0, talk.GRID, 0)
+    missed, rest = (np.abs(w @ curved - talk.GRID**2).max() for w in (weights, right))
+    assert missed > 10 * rest
+    printed, corrected = talk.moved(4.0)
+    assert printed["c needed"] < 4.0
+    assert printed["ratio"] > 100
+    assert 0.3 < corrected["ratio"] <= 1
+
+
+def test_adult_has_the_documented_columns():
+    box = adult.box()
+    assert [len(column.categories) for column in box.columns[6:]] == [8, 16, 7, 14, 6, 5, 2, 41]
+    assert set(box.names) | {adult.LABEL} == set(adult.NAMES)
+    assert adult.box(numeric_only=True).names == tuple(adult.NUMERIC)
+
+
+def test_adult_fits_its_box():
+    task = adult.adult()
+    if task is None:
+        pytest.skip("needs ../shared/data/adult.data.gz")
+    assert (len(task), len(task.test[adult.LABEL])) == (32561, 16281)
+    for part in (task.records, task.test):
+        assert set(part[adult.LABEL]) == set(adult.CLASSES)
+        for name, text in adult.CATEGORIES.items():
+            assert set(part[name]) <= {*text.split(), "?"}
+
+
+def small_adult() -> adult.Adult:
+    rng = np.random.default_rng(5)
+
+    def part(n):
+        rich = rng.random(n) < 0.4
+        found = {name: rng.uniform(*bounds, size=n) for name, bounds in adult.NUMERIC.items()}
+        found["age"] = np.where(rich, 50.0, 30.0) + rng.normal(size=n)
+        found |= {name: rng.choice([*text.split(), "?"], n).astype(object) for name, text in adult.CATEGORIES.items()}
+        return {**found, adult.LABEL: np.where(rich, ">50K", "<=50K").astype(object)}
+
+    return adult.Adult(part(1500), part(300))
+
+
+def test_naive_bayes_is_judged_against_its_peer_and_itself(monkeypatch):
+    monkeypatch.setattr(naive_bayes, "RELEASES", 2)
+    monkeypatch.setattr(naive_bayes, "EPSILONS", (1.0, 1000.0))
+    monkeypatch.setattr(naive_bayes, "adult", small_adult)
+    monkeypatch.setattr(
+        naive_bayes, "box", lambda _: sf.Box({"age": (16, 100), "sex": sf.Categorical(["Female", "Male"])})
+    )
+    monkeypatch.setattr(naive_bayes, "ask_diffprivlib", lambda script, asked: {"1.0": [0.5, 0.6], "1000.0": [0.7, 0.7]})
+    rows = naive_bayes.run()
+    assert [r["asked"] for r in rows if "asked" in r] == [">= 0", ">= 0", "<= 1.5"] * 2
+    quiet = [r["value"] for r in rows if r["what"] == "sfumato, normal likelihoods" and r["epsilon"] == 1000.0]
+    assert quiet[0] > 0.95
+    peer = [r["value"] for r in rows if r["what"].startswith("diffprivlib")]
+    assert peer == [pytest.approx(0.55), pytest.approx(0.7)]
+
+
+def test_naive_bayes_without_its_data_says_so(monkeypatch, capsys):
+    monkeypatch.setattr(naive_bayes, "adult", lambda: None)
+    assert naive_bayes.run() == []
+    assert "Adult is left out" in capsys.readouterr().out
+
+
+def test_naive_bayes_without_its_peer_says_so(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("DIFFPRIVLIB_PYTHON", str(tmp_path / "python"))
+    assert naive_bayes.diffprivlib_accuracies(small_adult()) == {}
+    assert "diffprivlib is left out" in capsys.readouterr().out

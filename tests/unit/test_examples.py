@@ -14,9 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sfumato as sf
+from sfumato.bases.attributes import Attributes
+from sfumato.releases.likelihoods import Smoothed
+
 ROOT = Path(__file__).parents[2]
 SURE = 1 - 1e-9
-GUIDES = ["statistics.md", "sampler.md", "extending.md", "coming-from-diffpriv.md"]
+GUIDES = ["statistics.md", "sampler.md", "extending.md", "coming-from-diffpriv.md", "regression.md"]
 
 
 def run(*arguments, folder):
@@ -123,3 +127,39 @@ def test_kmeans_finds_the_blobs_and_pays_for_every_round():
     assert found["unordered"].norm == "user"
     assert found["unordered"].bound <= found["ordered"].bound
     assert "0.5-differential privacy" in found["once"].guarantee.assumptions[0]
+
+
+def test_the_curve_is_within_its_band_and_gaps_lose_whole_years():
+    found = example("regression")
+    low, high = found["curve"].band(found["grid"], SURE, include="worst")
+    assert np.all(low <= found["exact"])
+    assert np.all(found["exact"] <= high)
+    # The widths follow from the noise's law and the number of records nearby: many at 50 (about 2.2), none at 105.
+    assert found["high"][2] - found["low"][2] < 5
+    assert (low[-1], high[-1]) == (60, 220)
+    assert found["noise"][1] > 5 * found["noise"][0]
+    # Next to no noise: what is left is what the gaps make of whole years, a line in the middle of the range.
+    flat = sf.release(found["gaps"], found["whole"], found["box"], sf.Privacy(epsilon=1e6))(found["grid"])
+    assert np.abs(flat - 140).max() < 2
+
+
+def test_naive_bayes_is_right_and_certain_of_what_noise_cannot_change():
+    found = example("naive_bayes")
+    model, others = found["model"], found["others"]
+    assert found["right"]["kernel"] > 0.9  # 0.928 without noise, and at least 0.92 under ten times as much
+    smooth = [part for part in model.likelihoods if isinstance(part, Smoothed)]
+    widths = [float(np.sqrt(part.densities[0].masses.kernel.covariance[0][0])) for part in smooth]
+    lattices = tuple(part.densities[0].basis if part in smooth else None for part in model.likelihoods)
+    target = sf.NaiveBayes("ill", ["no", "yes"], bandwidth=widths)
+    privacy = sf.Privacy(epsilon=1e6)
+    quiet = sf.release(target, found["patients"], found["box"], privacy, basis=Attributes(lattices))
+    told, meant = (one.predict(others, outside="clip") for one in (model, quiet))
+    certain = model.certain(others, SURE, outside="clip")
+    assert certain.any()
+    assert np.all(told[certain] == meant[certain])
+    for part in model.likelihoods:
+        low, high = part.count_limits(SURE)
+        labels = found["patients"]["ill"].to_numpy()
+        counts = np.array([(labels == label).sum() for label in model.classes])  # without those that are undeclared
+        assert np.all(low <= counts)
+        assert np.all(counts <= high)

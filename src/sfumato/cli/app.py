@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, classify, demo, density, ledger, predict, releases, sensitivity, statistic
+from sfumato.cli import box, classify, demo, density, ledger, predict, regress, releases, sensitivity, statistic
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -111,8 +111,18 @@ app.command(
         "sfumato classify cohort.csv --label disease=no,yes --column age:0:110 --column bmi:10:60 --epsilon 1",
         "sfumato classify cohort.csv --label stage=0,1,2 --box columns.toml --kernel linear --epsilon 1 --delta 1e-6",
         "sfumato classify cohort.csv --label disease --box columns.toml --epsilon 1 --public-test open.csv --plan",
+        "sfumato classify cohort.csv --method naive-bayes --label disease=no,yes --column age:0:110 --column sex=F,M "
+        "--epsilon 1",
     )
 )(classify.classify)
+app.command(
+    epilog=examples(
+        "sfumato regress cohort.csv --response bp:60:220 --column age:0:110 --epsilon 1 --report curve.html",
+        "sfumato regress cohort.csv --response bp --box columns.toml --column age --column bmi --epsilon 1 --plan",
+        "sfumato regress cohort.csv --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 5 "
+        "--epsilon 1",
+    )
+)(regress.regress)
 app.command(
     epilog=examples(
         "sfumato predict model.sfumato new.csv -o predictions.csv",

@@ -35,8 +35,21 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
-        metavar="NAME:LOW:HIGH[:KIND]",
-        help="A column to predict from, and its public bounds; any number of them. With --box the name will do.",
+        metavar="NAME:LOW:HIGH[:KIND]|NAME=A,B",
+        help="A column to predict from, and its public bounds; any number of them. With --box the name will do. "
+        "Categories are for naive-bayes.",
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(metavar="machine|naive-bayes", help="A kernel machine, or naive Bayes: likelihoods, column by column."),
+]
+Likelihood = Annotated[
+    str | None,
+    typer.Option(
+        metavar="kernel|normal",
+        help="Of naive-bayes: how numbers are described; kernel by default.",
+        show_default=False,
     ),
 ]
 Loss = Annotated[str, typer.Option(metavar="logistic|hinge|smoothed-hinge", help="What a wrong label costs.")]
@@ -80,6 +93,8 @@ def classify(
     epsilon: Epsilon = None,
     delta: Delta = 0.0,
     rho: Rho = None,
+    method: Method = "machine",
+    likelihood: Likelihood = None,
     loss: Loss = "logistic",
     kernel: Kernel = None,
     gamma: Gamma = None,
@@ -100,24 +115,33 @@ def classify(
 
     Bounds and classes come from knowledge, never from the data. A record whose label is not listed counts for nothing.
     """
+    from sfumato.cli.bayes_order import bayes_order, check_method
+    from sfumato.cli.bayes_words import bayes_data, bayes_rows
     from sfumato.cli.columns import labelled_box
     from sfumato.cli.machine_order import kernel_of, machine_order, strength_of
     from sfumato.cli.machine_words import machine_data, machine_rows
+    from sfumato.cli.pictures import check_classes
     from sfumato.cli.public_errors import count_errors, open_test, tested_data, tested_lines
     from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
 
-    privacy = granted(epsilon, delta, rho, neighbours, person)
-    domain, name, classes = labelled_box(column or [], label, box, data)
-    shape = {"loss": loss, "C": strength_of(strength), "mechanism": mechanism, "expected_rows": expected_rows}
-    told = {"kernel": kernel_of(kernel, gamma, domain), "response": name, "classes": classes, **shape}
-    order = machine_order(data, domain, privacy, landmarks, told)
+    check_method(ctx, method)
+    privacy, naive = granted(epsilon, delta, rho, neighbours, person), method == "naive-bayes"
+    domain, name, classes = labelled_box(column or [], label, box, data, naive)
+    told = {"response": name, "classes": classes, "expected_rows": expected_rows}
+    if naive:
+        order = bayes_order(data, domain, privacy, {**told, "likelihood": likelihood or "kernel"})
+    else:
+        told |= {"loss": loss, "C": strength_of(strength), "mechanism": mechanism}
+        order = machine_order(data, domain, privacy, landmarks, {**told, "kernel": kernel_of(kernel, gamma, domain)})
     test = None if public_test is None else open_test(public_test, data, order)
     if plan:
         show_plan(ctx, order)
         return
     outputs = Outputs.checked(data, output, report, plot, force, public_test)
+    check_classes(plot, classes)
     release, left = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
     tested = None if test is None else count_errors(ctx, release, test)
     write_report(ctx, release, outputs, tested=tested)
-    rows = [*machine_rows(release, order), *tested_lines(tested)]
-    summarise(ctx, release, outputs, left, rows, machine_data(release) | tested_data(tested))
+    rows = [*(bayes_rows(release) if naive else machine_rows(release, order)), *tested_lines(tested)]
+    found = (bayes_data(release) if naive else machine_data(release)) | tested_data(tested)
+    summarise(ctx, release, outputs, left, rows, found)

@@ -1,4 +1,4 @@
-"""The options that say what is published: columns with their public bounds, groups, labels, bandwidths, bases."""
+"""The options that say what is published: columns with public bounds, groups, labels, responses, bandwidths, bases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.cli.options import blaming
 from sfumato.errors import ParameterError
 
 _KINDS = ("interval", "integer", "periodic")
-_MOST = 3  # columns of a density
+_MOST = 3  # columns of a density or a curve
 
 
 def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: Path) -> tuple[sf.Box, str | None]:
@@ -35,12 +35,15 @@ def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: 
     return sf.Box({**chosen, name: groups}), name
 
 
-def labelled_box(columns: Sequence[str], label: str, file: Path | None, data: Path) -> tuple[sf.Box, str, Any]:
+def labelled_box(
+    columns: Sequence[str], label: str, file: Path | None, data: Path, categories: bool = False
+) -> tuple[sf.Box, str, Any]:
     """The box of ``--column`` and ``--box``, and the column of ``--label`` with its classes.
 
     Parameters are those of ``public_box``; a label that the box file also has as a column is left out of the box.
+    ``categories`` says whether columns may hold them.
     """
-    chosen, known, norm = _chosen(columns, file)
+    chosen, known, norm = _chosen(columns, file, data if categories else None)
     name, classes = _listed("--label", label, known, data)
     if not columns:
         chosen.pop(name, None)
@@ -49,11 +52,54 @@ def labelled_box(columns: Sequence[str], label: str, file: Path | None, data: Pa
     if name in chosen:
         raise ParameterError(f"--column {name} is the label itself; leave it out of the columns")
     for other, column in chosen.items():
-        if column.kind == "categorical":
+        if column.kind == "categorical" and not categories:
             raise ParameterError(
-                f"--column {other}: a classifier needs numbers; code each category as a column of zeros and ones"
+                f"--column {other}: a classifier needs numbers; code each category as a column of zeros and ones, or "
+                "use --method naive-bayes"
             )
     return sf.Box(chosen, max_norm=norm), name, classes.categories
+
+
+def regression_box(
+    columns: Sequence[str], responses: Sequence[str], file: Path | None
+) -> tuple[sf.Box, str, tuple[float, float]]:
+    """The box of ``--column`` and ``--box``, and the column of ``--response`` with its public range.
+
+    Parameters
+    ----------
+    responses
+        ``NAME:LOW:HIGH``, or the name of a numeric column of the box file; there must be one.
+    """
+    if len(responses) != 1:
+        told = ", ".join(responses)
+        raise ParameterError(
+            f"--response is given {len(responses)} times ({told}); publish one curve for each response"
+        )
+    chosen, known, norm = _chosen(columns, file)
+    name, bounds = _response(responses[0], known, file)
+    if not columns:
+        chosen.pop(name, None)
+    if not chosen:
+        raise ParameterError(f"{name} regressed on which columns? give --column NAME:LOW:HIGH, or --box TOML")
+    if name in chosen:
+        raise ParameterError(f"--column {name} is the response itself; leave it out of the columns")
+    _check_few(chosen, "a regression is on")
+    for other, column in chosen.items():
+        if column.kind == "categorical":
+            raise ParameterError(f"--column {other}: a regression needs numbers, these are categories; leave it out")
+    return sf.Box(chosen, max_norm=norm), name, bounds
+
+
+def _response(text: str, known: Mapping[str, Any], file: Path | None) -> tuple[str, tuple[float, float]]:
+    if text in known:
+        name, column = text, known[text]
+        if column.kind in ("categorical", "periodic"):
+            raise ParameterError(
+                f"--response {name}: {column.kind} columns have no mean; give its range, such as --response {name}:0:1"
+            )
+    else:
+        name, column = _bounded(text, file, "--response", "NAME:LOW:HIGH, such as bp:60:220", ())
+    return name, (column.low, column.high)
 
 
 def known_columns(file: Path | None) -> dict[str, Any]:
@@ -75,40 +121,53 @@ def column_with_kind(text: str, known: Mapping[str, Any], file: Path | None, dat
     return _listed("--column", text, known, data) if equals and ":" not in before else _column(text, file)
 
 
-def _chosen(columns: Sequence[str], file: Path | None) -> tuple[dict[str, Any], Mapping[str, Any], float | None]:
-    """The columns that were asked for (all numbers of the box file by default), the file's own, and its norm."""
+def _chosen(
+    columns: Sequence[str], file: Path | None, data: Path | None = None
+) -> tuple[dict[str, Any], Mapping[str, Any], float | None]:
+    """The columns that were asked for (all of the box file by default), the file's own, and its norm.
+
+    Without ``data``, whose schema tells numbers from texts, columns are numbers.
+    """
     from sfumato.boxfile import read_box
 
     whole = None if file is None else read_box(file)
     known: Mapping[str, Any] = {} if whole is None else dict(zip(whole.names, whole.columns, strict=True))
     chosen: dict[str, Any] = {}
     for text in columns:
-        name, column = (text, known[text]) if text in known else _column(text, file)
+        if data is not None:
+            name, column = column_with_kind(text, known, file, data)
+        else:
+            name, column = (text, known[text]) if text in known else _column(text, file)
         if name in chosen:
             raise ParameterError(f"--column {name} is given twice")
         chosen[name] = column
     if not columns:
-        chosen = {name: column for name, column in known.items() if column.kind != "categorical"}
+        chosen = {name: kind for name, kind in known.items() if data is not None or kind.kind != "categorical"}
     return chosen, known, None if whole is None else whole.max_norm
 
 
 def _column(text: str, file: Path | None) -> tuple[str, Any]:
-    """One ``NAME:LOW:HIGH[:KIND]``; a name may hold colons itself."""
+    """One ``NAME:LOW:HIGH[:KIND]``."""
+    return _bounded(text, file, "--column", "NAME:LOW:HIGH, such as age:0:110 or hour:0:24:periodic", _KINDS)
+
+
+def _bounded(text: str, file: Path | None, option: str, shape: str, kinds: Sequence[str]) -> tuple[str, Any]:
+    """A name with its bounds, and its kind if there are several; a name may hold colons itself."""
     parts = text.split(":")
-    kind = parts.pop() if parts[-1] in _KINDS else "interval"
-    wanted = f"--column must be NAME:LOW:HIGH, such as age:0:110 or hour:0:24:periodic, got {text!r}"
+    kind = parts.pop() if parts[-1] in kinds else "interval"
+    wanted = f"{option} must be {shape}, got {text!r}"
     if len(parts) < 3 or not ":".join(parts[:-2]):
         hint = "" if file is None else f" (or the name of a column of {file})"
+        kind_words = f", and the kind is one of {', '.join(kinds)}" if kinds else ""
         raise ParameterError(
-            f"{wanted}{hint}; the bounds are public knowledge and never taken from the data, and the kind is one of "
-            f"{', '.join(_KINDS)}"
+            f"{wanted}{hint}; the bounds are public knowledge and never taken from the data{kind_words}"
         )
     try:
         low, high = float(parts[-2]), float(parts[-1])
     except ValueError:
         raise ParameterError(wanted) from None
     made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic}
-    with blaming(f"--column {text}"):
+    with blaming(f"{option} {text}"):
         name = ":".join(parts[:-2])
         return name, made[kind](low, high) if kind in made else sf.Box({name: (low, high)}).columns[0]
 
@@ -118,15 +177,19 @@ def _check_columns(chosen: Mapping[str, Any]) -> None:
         raise ParameterError(
             "the density of which columns? give --column NAME:LOW:HIGH with public bounds, or --box TOML"
         )
-    if len(chosen) > _MOST:
-        raise ParameterError(
-            f"a density has one to {_MOST} columns, got {len(chosen)} ({', '.join(chosen)}); pick some with --column"
-        )
+    _check_few(chosen, "a density has")
     for name, column in chosen.items():
         if column.kind == "categorical":
             raise ParameterError(
                 f"--column {name}: a density needs numbers; for one density per category use --by {name}"
             )
+
+
+def _check_few(chosen: Mapping[str, Any], what: str) -> None:
+    if len(chosen) > _MOST:
+        raise ParameterError(
+            f"{what} one to {_MOST} columns, got {len(chosen)} ({', '.join(chosen)}); pick some with --column"
+        )
 
 
 def _listed(option: str, given: str, known: Mapping[str, Any], data: Path) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""The command that predicts with a published learner."""
+"""The command that predicts with a published learner or curve."""
 
 from __future__ import annotations
 
@@ -11,18 +11,26 @@ from sfumato.cli.options import Force, settings
 from sfumato.errors import ParameterError
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A release of a learner, such as model.sfumato.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="A release of a learner or a curve, such as model.sfumato.", show_default=False
+    ),
 ]
 New = Annotated[Path, typer.Argument(metavar="NEW", help="New records: a CSV or Parquet file.", show_default=False)]
 Predictions = Annotated[
     Path, typer.Option("--output", "-o", metavar="CSV", help="The new records with their predictions; - for stdout.")
 ]
-Probability = Annotated[bool, typer.Option("--probability", help="Also the chance of each class (logistic loss).")]
+Probability = Annotated[
+    bool,
+    typer.Option("--probability", help="Also the chance of each class (logistic loss; naive-bayes says it anyway)."),
+]
 Certain = Annotated[
     bool, typer.Option("--certain", help="Also whether no noise could have changed the label (of all rows at once).")
 ]
 
-Confidence = Annotated[float, typer.Option(help="Of --certain, which holds for all rows at once.")]
+Confidence = Annotated[
+    float, typer.Option(help="Of --certain and of a curve's limits, which hold for all rows at once.")
+]
 
 
 def predict(
@@ -35,7 +43,7 @@ def predict(
     confidence: Confidence = 0.95,
     force: Force = False,
 ) -> None:
-    """Predict the label, or the number, of new records with a published learner. Nothing is spent.
+    """Predict the label, or the number, of new records with a published learner or curve. Nothing is spent.
 
     The new records are no private data of the release, but may be sensitive themselves: the output holds them too.
     """

@@ -21,13 +21,14 @@ import sfumato as sf
 from sfumato.checks import probability as checked_probability
 from sfumato.cli.options import blaming
 from sfumato.cli.output import facts, printable, show
+from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Facts, check_writable
 from sfumato.cli.records import AT_ONCE, Piece, open_records, opened_table, regrouped
 from sfumato.cli.words import counted
 from sfumato.engines.files import File
 from sfumato.errors import ParameterError
-from sfumato.releases.machine import MachineRelease
+from sfumato.releases.response import Response
 
 _STDOUT = Path("-")
 
@@ -36,12 +37,10 @@ _STDOUT = Path("-")
 class Asked:
     """Predictions that were asked for, checked before any record is read."""
 
-    release: MachineRelease
+    predictor: Predictor
     new: Path
     file: File
     output: Path
-    probability: bool
-    certain: bool
     confidence: float
 
     @classmethod
@@ -49,20 +48,12 @@ class Asked:
         cls, model: Path, new: Path, output: Path, probability: bool, certain: bool, confidence: float, force: bool
     ) -> Asked:
         """Refuse what cannot work, naming the option."""
-        release = sf.load(model)
-        if not isinstance(release, MachineRelease):
-            raise ParameterError(f"{model}: a release of kind {release.kind!r}, this needs a learner (kind 'machine')")
-        box = release.box
-        release.decision(box.clean((box.low / 2 + box.high / 2)[None, :]))  # refuses one whose kernel is not there
-        if certain and release.classes is None:
-            raise ParameterError("--certain is about labels, this is a regression; leave it out")
-        if probability and (release.classes is None or release.handed.loss != "logistic"):
-            raise ParameterError(f"--probability needs a classifier with a logistic loss, this is {_what(release)}")
+        predictor = predictor_of(sf.load(model), model, probability, certain)
         with blaming("--confidence"):
             checked_probability("confidence", confidence)
-        file = open_records(new, box.names)
-        asked = cls(release, new, file, output, probability, certain, confidence)
-        taken = [name for name in asked.names() if name in file.names]
+        file = open_records(new, predictor.box.names)
+        asked = cls(predictor, new, file, output, confidence)
+        taken = [name for name in predictor.names() if name in file.names]
         if taken:
             raise ParameterError(f"{new}: it has a column {taken[0]!r} already; rename it first")
         if output != _STDOUT:
@@ -73,30 +64,15 @@ class Asked:
                 check_writable(output, force)
         return asked
 
-    def names(self) -> list[str]:
-        """The columns that are added to the records."""
-        found, classes = ["prediction"], self.release.classes
-        if classes is not None and len(classes) == 2:
-            found.append("decision")
-        if self.probability and classes is not None:
-            found += [f"probability_{name}" for name in classes]
-        return [*found, "certain"] if self.certain else found
+    @property
+    def at_once(self) -> int:
+        """How many records are predicted at a time."""
+        return min(AT_ONCE, self.predictor.at_once)
 
-    def values(self, points: Any, confidence: float) -> list[list[Any]]:
-        """Those columns, for records that are complete."""
-        release, found = self.release, []
-        found.append(release.predict(points).tolist())
-        if "decision" in self.names():
-            found.append(release.decision(points).tolist())
-        if self.probability:
-            found += release.probability(points).T.tolist()
-        if self.certain:
-            found.append(["true" if sure else "false" for sure in release.certain(points, confidence)])
-        return found
-
-
-def _what(release: MachineRelease) -> str:
-    return "a regression" if release.classes is None else f"one with loss {release.handed.loss!r}"
+    @property
+    def with_limits(self) -> bool:
+        """Whether something is said that holds for all rows at once."""
+        return self.predictor.shared or self.predictor.certain
 
 
 @dataclass
@@ -105,6 +81,7 @@ class Seen:
 
     rows: int = 0
     missing: int = 0
+    partial: int = 0
     moved: int = 0
     certain: int = 0
     labels: Counter[str] = field(default_factory=Counter)
@@ -118,51 +95,52 @@ def predict_file(ctx: typer.Context, asked: Asked) -> None:
     with counting(ctx, f"counting the rows of {asked.new.name}", None):
         total = asked.file.rows()
     with counting(ctx, f"predicting {asked.new.name}", total) as done, _writer(asked.output) as rows:
-        rows.writerow([*asked.file.names, *asked.names()])
-        # All rows are certain at once: what may go wrong is shared among the pieces.
-        confidence = 1 - (1 - asked.confidence) / max(1, math.ceil(total / AT_ONCE))
+        rows.writerow([*asked.file.names, *asked.predictor.names()])
+        # Limits hold for all rows at once: what may go wrong is shared among the pieces.
+        confidence = 1 - (1 - asked.confidence) / max(1, math.ceil(total / asked.at_once))
         for cells, piece in _pieces(asked):
             added = _added(asked, piece, seen, confidence)
             rows.writerows(zip(*([_text(cell) for cell in column] for column in cells), *added, strict=True))
-            done(len(piece.points))
+            done(len(piece.complete))
     _summary(ctx, asked, seen)
 
 
 def _pieces(asked: Asked) -> Iterator[tuple[list[Any], Piece]]:
-    """The cells as they stand in the file, and what a learner sees of them."""
-    box, names = asked.release.box, asked.file.names
-    cells = regrouped(asked.file.batches(names, {}), AT_ONCE)
-    numbers = _numbers(asked)
-    for batch, columns in zip(cells, numbers, strict=True):
-        yield [batch.column(name).to_pylist() for name in names], Piece.of(box, columns)
+    """The cells as they stand in the file, and what a release sees of them."""
+    names = asked.file.names
+    cells = regrouped(asked.file.batches(names, {}), asked.at_once)
+    for batch, columns in zip(cells, _columns(asked), strict=True):
+        yield [batch.column(name).to_pylist() for name in names], asked.predictor.piece(columns)
 
 
-def _numbers(asked: Asked) -> Iterator[list[Any]]:
-    """The box's columns as doubles, in pieces of the same size."""
+def _columns(asked: Asked) -> Iterator[list[Any]]:
+    """The box's columns, numbers as doubles and categories as lists, in pieces of the same size."""
     import pyarrow as pa
 
-    box = asked.release.box
-    columns = opened_table(asked.new, box).batches(box, AT_ONCE)
+    box = asked.predictor.box
+    columns = opened_table(asked.new, box).batches(box, asked.at_once)
     batches = (pa.record_batch([pa.array(c) for c in part], names=list(box.names)) for part in columns)
-    for batch in regrouped(batches, AT_ONCE):
-        yield [batch.column(name).to_numpy() for name in box.names]
+    for batch in regrouped(batches, asked.at_once):
+        found = [batch.column(name) for name in box.names]
+        yield [c.to_numpy() if pa.types.is_floating(c.type) else c.to_pylist() for c in found]
 
 
 def _added(asked: Asked, piece: Piece, seen: Seen, confidence: float) -> list[list[Any]]:
     """The new columns of all records; empty where a value is missing."""
-    places = np.flatnonzero(piece.complete)
-    found = asked.values(piece.points[places], confidence) if places.size else [[] for _ in asked.names()]
+    predictor, places = asked.predictor, np.flatnonzero(piece.complete)
+    found = predictor.values(piece.at(places), confidence) if places.size else [[] for _ in predictor.names()]
     whole = []
     for column in found:
-        cells: list[Any] = [""] * len(piece.points)
+        cells: list[Any] = [""] * len(piece.complete)
         for place, value in zip(places.tolist(), column, strict=True):
             cells[place] = value
         whole.append(cells)
-    seen.rows += len(piece.points)
+    seen.rows += len(piece.complete)
+    seen.partial += int(np.count_nonzero(piece.partial))
     seen.missing += int(np.count_nonzero(~piece.complete))
     seen.moved += int(np.count_nonzero(piece.moved))
-    seen.certain += found[-1].count("true") if asked.certain else 0
-    if asked.release.classes is not None:
+    seen.certain += found[-1].count("true") if predictor.certain else 0
+    if predictor.response.classes is not None:
         seen.labels.update(map(str, found[0]))
     elif found[0]:
         seen.lowest, seen.highest = min(seen.lowest, *found[0]), max(seen.highest, *found[0])
@@ -189,28 +167,35 @@ def _writer(output: Path) -> Iterator[Any]:
 
 
 def _summary(ctx: typer.Context, asked: Asked, seen: Seen) -> None:
-    release, written = asked.release, None if asked.output == _STDOUT else str(asked.output)
+    response, certain = asked.predictor.response, asked.predictor.certain
+    written = None if asked.output == _STDOUT else str(asked.output)
     predicted = seen.rows - seen.missing
-    rows: Facts = [("predictions", [_predicted(release, seen)])]
+    rows: Facts = [("predictions", [_predicted(response, seen)])]
     if seen.missing:
         rows.append(("missing", [f"{counted(seen.missing, 'row')} without a value: the prediction is empty"]))
+    if seen.partial:
+        words = "without a value, or with a category that is not declared: predicted from the other columns"
+        rows.append(("incomplete", [f"{counted(seen.partial, 'row')} {words}"]))
     if seen.moved:
         rows.append(("outside", [f"{counted(seen.moved, 'row')} outside the box, moved to its edge"]))
-    if asked.certain and predicted:
+    if certain and predicted:
         share = f"{100 * seen.certain / predicted:.3g} % of the predictions"
         rows.append(("certain", [f"{share}, all at once with confidence {asked.confidence:g}"]))
+    elif asked.with_limits:
+        rows.append(("limits", [f"of all rows at once, with confidence {asked.confidence:g}"]))
     rows.append(("privacy", ["nothing was spent: predictions come from the release alone", _sensitive(asked)]))
     data = {
         "written": written,
         "rows": seen.rows,
         "missing": seen.missing,
+        "incomplete": seen.partial,
         "outside": seen.moved,
-        "certain": seen.certain if asked.certain else None,
-        "confidence": asked.confidence if asked.certain else None,
-        "labels": None if release.classes is None else {str(c): seen.labels[str(c)] for c in release.classes},
+        "certain": seen.certain if certain else None,
+        "confidence": asked.confidence if asked.with_limits else None,
+        "labels": None if response.classes is None else {str(c): seen.labels[str(c)] for c in response.classes},
         "spent": 0,
     }
-    name = printable(release.response.name)
+    name = printable(response.name)
     head = Text(f"Predicted {name} for {predicted:,} of {counted(seen.rows, 'row')}.", style="bold")
     if written is None:  # stdout holds the predictions
         Console(stderr=True, highlight=False, markup=False).print(head, facts(rows))
@@ -223,7 +208,7 @@ def _sensitive(asked: Asked) -> str:
     return f"the release does not protect {asked.new.name}: {held} its rows, so keep them as safe"
 
 
-def _predicted(release: MachineRelease, seen: Seen) -> str:
-    if release.classes is not None:
-        return ", ".join(f"{name}: {seen.labels[str(name)]:,}" for name in release.classes)
+def _predicted(response: Response, seen: Seen) -> str:
+    if response.classes is not None:
+        return ", ".join(f"{name}: {seen.labels[str(name)]:,}" for name in response.classes)
     return f"from {seen.lowest:.4g} to {seen.highest:.4g}" if seen.rows > seen.missing else "none"

@@ -9,14 +9,16 @@ import numpy as np
 import typer
 
 from sfumato.cli.options import blaming
+from sfumato.cli.predictors import predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Facts, Order
-from sfumato.cli.records import AT_ONCE, Piece, open_records
+from sfumato.cli.records import AT_ONCE, open_records
 from sfumato.cli.words import counted
 from sfumato.core.box import Categorical
 from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import ParameterError
+from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.machine import MachineRelease
 from sfumato.report.machines import PublicTest
 
@@ -36,32 +38,29 @@ def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
                 f"{path} is the private data: counting errors on it would give its records away; give a public file"
             )
         open_records(path, [*box.names, target.response])
-        declared = {**dict(zip(box.names, box.columns, strict=True)), **target.columns}
+        label = Categorical(tuple(target.classes))
+        declared = {**dict(zip(box.names, box.columns, strict=True)), target.response: label}
         return path, open_table(str(path), box, "row", declared)
 
 
-def count_errors(ctx: typer.Context, release: MachineRelease, test: tuple[Path, Table]) -> PublicTest:
+def count_errors(
+    ctx: typer.Context, release: MachineRelease | NaiveBayesRelease, test: tuple[Path, Table]
+) -> PublicTest:
     """Compare what a classifier says of public records with their labels."""
     path, table = test
-    column = release.response.column
+    predictor, column = predictor_of(release, path), release.response.column
     assert isinstance(column, Categorical) and release.classes is not None
     counts = np.zeros((len(release.classes), len(release.classes)), dtype=np.int64)
     rows = 0
     with counting(ctx, f"predicting {path.name}", None) as done:
         for columns, values in table.labelled(release.box, release.response.name, column, AT_ONCE):
-            piece, truth = Piece.of(release.box, columns), positions(values, column)
-            known = piece.complete & (truth >= 0)
-            said = _places(release, piece.points[known])
-            np.add.at(counts, (truth[known], said), 1)
+            piece, truth = predictor.piece(columns), positions(values, column)
+            known = np.flatnonzero(piece.complete & (truth >= 0))
+            if known.size:
+                np.add.at(counts, (truth[known], predictor.places(piece.at(known))), 1)
             rows += len(truth)
             done(len(truth))
     return PublicTest(path.name, release.classes, tuple(map(tuple, counts.tolist())), rows)
-
-
-def _places(release: MachineRelease, points: Any) -> Any:
-    """Which class is predicted, by its place in the list."""
-    values = release.decision(points)
-    return (values > 0).astype(np.int64) if values.ndim == 1 else values.argmax(axis=1)
 
 
 def tested_lines(tested: PublicTest | None) -> Facts:

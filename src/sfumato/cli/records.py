@@ -1,4 +1,4 @@
-"""New records for a published learner: read in pieces from a CSV or Parquet file, and brought into its box."""
+"""New records to predict from: read in pieces from a CSV or Parquet file, and brought into a box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Box, Periodic
+from sfumato.core.box import Box, Categorical, Periodic
+from sfumato.engines.cells import positions
 from sfumato.engines.files import File, open_file
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import SchemaError
@@ -23,11 +24,22 @@ AT_ONCE = 65_536  # records
 
 @dataclass(frozen=True)
 class Piece:
-    """Some records: ``(m, d)`` numbers brought into the box, which of them are complete, and which had to be moved."""
+    """Some records, brought into the box.
 
-    points: Floats
+    Parameters
+    ----------
+    points
+        ``(m, d)`` numbers, or an array for each column where some hold categories.
+    complete, moved
+        Which of them can be predicted from, and which had to be moved.
+    partial
+        Which lack a value that is not needed.
+    """
+
+    points: Any
     complete: Flags
     moved: Flags
+    partial: Flags
 
     @classmethod
     def of(cls, box: Box, columns: Sequence[Floats]) -> Piece:
@@ -40,7 +52,30 @@ class Piece:
             if box.max_norm is not None:
                 outside |= np.linalg.norm(np.clip(raw, box.low, box.high), axis=1) > box.max_norm
         complete = np.asarray(~np.isnan(points).any(axis=1))
-        return cls(points, complete, outside & complete)
+        return cls(points, complete, outside & complete, np.zeros_like(complete))
+
+    @classmethod
+    def mixed(cls, box: Box, columns: Sequence[Any]) -> Piece:
+        """The same where a missing value, or a category that was not declared, says nothing and does no harm."""
+        found: dict[str, Any] = {}
+        partial, moved = (np.zeros(len(columns[0]), dtype=bool) for _ in range(2))
+        for name, column, values in zip(box.names, box.columns, columns, strict=True):
+            if isinstance(column, Categorical):
+                place = positions(values, column)
+                found[name] = np.array([*column.categories, None], dtype=object)[place]
+                partial |= place < 0
+                continue
+            with np.errstate(all="ignore"):
+                found[name] = column.clean(values)
+                moved |= ((values < column.low) | (values > column.high)) & (not isinstance(column, Periodic))
+            partial |= np.isnan(found[name])
+        return cls(found, np.ones(len(partial), dtype=bool), moved, partial)
+
+    def at(self, places: NDArray[np.int64]) -> Any:
+        """Some of the points."""
+        if isinstance(self.points, dict):
+            return {name: values[places] for name, values in self.points.items()}
+        return self.points[places]
 
 
 def open_records(path: Path, names: Sequence[str]) -> File:

@@ -18,11 +18,11 @@ Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
-def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease:
+def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease:
     """Load a release, refusing one that is neither a function nor a group of them."""
     release = sf.load(path)
-    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease):
-        other = {"machine": "predict", "value": "inspect"}.get(release.kind)
+    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease):
+        other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect"}.get(release.kind)
         hint = "" if other is None else f"; use 'sfumato {other}'"
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function{hint}")
     return release
@@ -87,6 +87,17 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
 
         rows += [*machine_rows(release), ("noise", learner_noise_lines(release))]
         data |= machine_data(release)
+    elif isinstance(release, sf.CurveRelease):
+        from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
+
+        picture = [part for part in (curve_picture(release, screen()), "") if part is not None]
+        rows += [*curve_rows(release), ("noise", words.noise_lines(release.law))]
+        data |= curve_data(release)
+    elif isinstance(release, sf.NaiveBayesRelease):
+        from sfumato.cli.bayes_words import bayes_data, bayes_rows
+
+        rows += [*bayes_rows(release), ("noise", words.noise_lines(release.law))]
+        data |= bayes_data(release)
     elif isinstance(release, sf.ValueRelease):
         from sfumato.cli.value_words import noise_rows, value_data, value_facts, value_picture
         from sfumato.plotting.figures import Figures
@@ -122,7 +133,9 @@ def evaluate(
     ] = "refuse",
     include: Annotated[
         str | None,
-        typer.Option(metavar="noise|total|worst", help="What the band allows for; noise, and total for densities."),
+        typer.Option(
+            metavar="noise|total|worst", help="What the band allows for; noise, and total for densities and curves."
+        ),
     ] = None,
     group: Group = None,
 ) -> None:
@@ -185,9 +198,9 @@ def plot(
     confidence: Confidence = 0.95,
     group: Group = None,
 ) -> None:
-    """Draw a release of one or two columns, with its band; with more, a density or a learner column by column.
+    """Draw a release of one or two columns, with its band; with more, column by column.
 
-    A statistic is drawn with its limits.
+    A naive Bayes classifier is drawn as its likelihoods, column by column. A statistic is drawn with its limits.
     """
     from sfumato.cli.pictures import draw
 

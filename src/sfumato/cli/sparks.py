@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sfumato.bases.unit import from_unit
 from sfumato.cli.output import printable
+from sfumato.core.box import Box
 from sfumato.plotting.words import number
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -16,7 +17,7 @@ from sfumato.report.densities import one_column, parts_of
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-_WIDTH = 60
+WIDTH = 60
 
 
 def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Console) -> list[str]:
@@ -30,7 +31,7 @@ def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Consol
         highest = max((max(values) for _, values in curves), default=0.0)
         for group, values in curves:
             height = 4 if len(parts) == 1 and release.box.dimension == 1 else 2
-            lines += [*blocks(values, highest, height), _axis(release, column, group), ""]
+            lines += [*blocks(values, highest, height), axis_line(release.box, column, group), ""]
     return lines[:-1]
 
 
@@ -62,17 +63,17 @@ def bar(share: float, width: int) -> str:
 def _values(alone: DensityRelease) -> list[float]:
     import numpy as np
 
-    unit = (np.arange(_WIDTH) + 0.5) / _WIDTH
+    unit = (np.arange(WIDTH) + 0.5) / WIDTH
     points = from_unit(alone.box, unit[:, None])
     return [max(0.0, float(value)) for value in alone(points)]
 
 
-def _axis(release: DensityRelease | GroupedDensityRelease, column: str, group: str) -> str:
+def axis_line(box: Box, column: str, group: str) -> str:
     """Both ends of the column, its name between them, and the group."""
-    kind = release.box.intervals()[release.box.names.index(column)]
+    kind = box.intervals()[box.names.index(column)]
     low, high = number(kind.low, 4), number(kind.high, 4)
     name = column if not group else f"{column}, {group}"
-    return f"{low}{name:^{max(1, _WIDTH - len(low) - len(high))}}{high}"
+    return f"{low}{name:^{max(1, WIDTH - len(low) - len(high))}}{high}"
 
 
 def blocks(values: Sequence[float], highest: float, height: int) -> list[str]:

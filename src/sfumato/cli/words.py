@@ -11,9 +11,11 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.plotting.sampled import HEADLINE, sampled
-from sfumato.plotting.words import listed, quantity, subject
+from sfumato.plotting.words import linked, listed, quantity, subject
 from sfumato.releases.base import Receipt, Release
+from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
@@ -137,10 +139,18 @@ def title(release: Release) -> str:
     if isinstance(release, MachineRelease):
         what = "a regression" if release.classes is None else "a classifier"
         return f"{what} of {release.response.name} from {names if release.box.dimension < 9 else 'many columns'}"
+    if isinstance(release, CurveRelease):
+        return f"a regression of {release.response.name} on {names}"
+    if isinstance(release, NaiveBayesRelease):
+        few = names if release.box.dimension < 9 else "many columns"
+        return f"a naive Bayes classifier of {release.response.name} from {few}"
     if isinstance(release, ValueRelease):
         return f"the {quantity(release)} of {subject(release)}"
-    if not isinstance(release, FunctionRelease) or not any(release.expansion.derivatives):
+    if not isinstance(release, FunctionRelease):
         return f"a {release.kind} of {names}"
+    if not any(release.expansion.derivatives):
+        what, link = (quantity(release), "on") if linked(release) == "on" else (release.kind, "of")
+        return f"a {what} {link} {names}"
     times = zip(release.box.names, release.expansion.derivatives, strict=True)
     along = ", ".join(f"{name} ({count} times)" if count > 1 else name for name, count in times if count)
     return f"a derivative, along {along}, of a {release.kind} of {names}"

@@ -34,8 +34,8 @@ class PrivateNaiveBayes(PrivateClassifier):
     bounds
         Public limits, never inferred from X: an ``sf.Box``; a dict of column names to ``(low, high)`` or
         ``sf.Categorical([...])``; a list of these, one per column; or one pair for every column. Numbers outside are
-        moved to the bounds. A missing value, or an undeclared category, says nothing about the class; the rest of its
-        record or point does.
+        moved to the bounds. A record with a missing value or an undeclared category contributes nothing; at a point
+        such a value says nothing about the class, the others do.
     classes
         All labels that y could hold, text or numbers, never inferred from y. Two or more; a record with another label
         contributes nothing. They are put in order, as ``classes_`` has them.

@@ -42,9 +42,8 @@ class PrivateSupervised(PrivateEstimator, ABC):
         """Publish what X tells of y: this spends ``epsilon`` and ``delta``, each time.
 
         No value makes it raise: records with a missing value (NaN), a missing response or an undeclared label
-        contribute nothing, features and numbers outside their bounds are moved to them. (For ``PrivateNaiveBayes``, a
-        record without one value still counts in the other columns.) If it raises, what an earlier ``fit`` published
-        stays.
+        contribute nothing, features and numbers outside their bounds are moved to them. If it raises, what an earlier
+        ``fit`` published stays.
 
         Parameters
         ----------

@@ -14,14 +14,18 @@ import numpy as np
 from sfumato.checks import probability
 from sfumato.errors import ParameterError
 from sfumato.extras import need
+from sfumato.plotting import bayes
 from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, draw_panels, fill, shape_of, size_of
+from sfumato.plotting.likelihoods import Evidence, evidence
 from sfumato.plotting.machines import Panel, machine_panels
-from sfumato.plotting.panels import LEGEND, draw, style, tidy
+from sfumato.plotting.panels import LEGEND, add_caption, draw, style, tidy
 from sfumato.plotting.samples import View, check_drawable, views
 from sfumato.plotting.values import draw_value, figures_to_draw, fill_value
 from sfumato.plotting.values import size_of as size_of_value
-from sfumato.plotting.words import Drawable, Functions, exact, number, plain, quantity, short
+from sfumato.plotting.words import Drawable, Functions, Learners, exact, number, plain, quantity, short
+from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.value import ValueRelease
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "bayes_figure",
     "exact",
     "figure",
     "machine_figure",
@@ -50,8 +55,9 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
 
     A density of three columns is drawn as the densities of each, groups on top of each other where they are curves.
     A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
-    learner of more as its slopes, or along each column while the others stay in the middle of the box. A statistic is
-    drawn as a number with its limits, as bars with whiskers, or as a map of a table.
+    learner of more as its slopes, or along each column while the others stay in the middle of the box. A naive Bayes
+    classifier is drawn as its classes' shares and their likelihoods, column by column. A statistic is drawn as a number
+    with its limits, as bars with whiskers, or as a map of a table.
 
     Parameters
     ----------
@@ -64,8 +70,10 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     """
     matplotlib = need("matplotlib", "plot")
     probability("confidence", confidence)
-    if isinstance(release, MachineRelease):
+    if isinstance(release, MachineRelease | CurveRelease):
         return _plot_machine(release, ax, confidence)
+    if isinstance(release, NaiveBayesRelease):
+        return _plot_bayes(release, ax, confidence)
     if isinstance(release, ValueRelease):
         return _plot_value(release, ax, confidence)
     check_drawable(release)
@@ -84,7 +92,7 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     return made
 
 
-def _plot_machine(release: MachineRelease, ax: Any, confidence: float) -> Any:
+def _plot_machine(release: Learners, ax: Any, confidence: float) -> Any:
     panels = machine_panels(release, confidence)
     if ax is not None:
         draw_panels(panels, _checked_axes(ax, axes_needed(panels), release), 60, {})
@@ -94,6 +102,20 @@ def _plot_machine(release: MachineRelease, ax: Any, confidence: float) -> Any:
         settings = {"figsize": size_of(panels), "layout": "constrained"}
         made_figure, made = need("matplotlib.pyplot", "plot").subplots(rows, columns, **settings)
         fill(made_figure, panels, list(np.atleast_1d(made).ravel()), stacked=False)
+    return made
+
+
+def _plot_bayes(release: NaiveBayesRelease, ax: Any, confidence: float) -> Any:
+    seen = evidence(release, confidence)
+    if ax is not None:
+        given = _checked_axes(ax, bayes.axes_needed(seen), release)
+        bayes.draw_evidence(seen, given, 40)
+        add_caption(given[0], bayes.caption(seen), 40)
+        return ax
+    with need("matplotlib", "plot").rc_context(style()):
+        settings = {"figsize": bayes.size_of(seen), "layout": "constrained"}
+        made_figure, made = need("matplotlib.pyplot", "plot").subplots(*bayes.shape_of(seen, False), **settings)
+        bayes.fill(made_figure, seen, list(np.atleast_1d(made).ravel()), stacked=False)
     return made
 
 
@@ -123,6 +145,14 @@ def machine_figure(panels: Sequence[Panel], size: tuple[float, float], stacked: 
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     axes = made.subplots(*shape_of(panels, stacked))
     fill(made, panels, list(np.atleast_1d(axes).ravel()), stacked)
+    return made
+
+
+def bayes_figure(seen: Evidence, size: tuple[float, float], stacked: bool) -> Figure:
+    """The same for a naive Bayes classifier."""
+    made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    axes = made.subplots(*bayes.shape_of(seen, stacked))
+    bayes.fill(made, seen, list(np.atleast_1d(axes).ravel()), stacked)
     return made
 
 

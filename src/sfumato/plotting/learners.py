@@ -29,8 +29,8 @@ from sfumato.plotting.panels import (
     is_dark,
     tidy,
 )
-from sfumato.plotting.words import plain, short, wrap
-from sfumato.releases.machine import MachineRelease
+from sfumato.plotting.words import Learners, caption, plain, short, wrap
+from sfumato.releases.curve import CurveRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,18 +149,18 @@ def _clear(colour: str, alpha: float) -> Any:
 def _draw_curves(panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
     release, x = panel.release, panel.x
     colours, ink = _colours(ax), _ink(ax)
-    several, names = len(panel.values) > 1, class_names(release)
+    several, names, number = len(panel.values) > 1, class_names(release), release.response.classes is None
     handles: list[Any] = []
     for place, (value, low, high) in enumerate(zip(panel.values, panel.low, panel.high, strict=True)):
-        colour = colours[place] if several or release.classes is None else ink
+        colour = colours[place] if several or number else ink
         band = ax.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0, zorder=2)
         for edge in (low, high):
             ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
         (line,) = ax.plot(x, value, color=colour, linewidth=1.9, linestyle=DASHES[place], zorder=3)
-        line.set_label(names[place] if several else "prediction" if release.classes is None else "decision function")
+        line.set_label(names[place] if several else _line_name(release))
         band.set_label(f"{100 * panel.confidence:.10g} % band{' of each' if several else ''}")
         handles += [line] if place else [line, band]
-    if release.classes is not None:
+    if not number:
         ax.axhline(0, color=MUTED, linewidth=0.9, zorder=1)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - 1.5 * _STRIP * (top - bottom), top)  # room for the strip
@@ -170,7 +170,13 @@ def _draw_curves(panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | N
     ax.set_ylabel(wrap(function_name(release), 40), parse_math=False)
     if legend is not None:
         add_legend(ax, handles, _wide(legend, handles))
-        add_caption(ax, short(release.guarantee), chars)
+        add_caption(ax, caption(release), chars)
+
+
+def _line_name(release: Learners) -> str:
+    if isinstance(release, CurveRelease):
+        return "regression"
+    return "prediction" if release.classes is None else "decision function"
 
 
 def _strip(panel: Curves, ax: Axes, colours: Sequence[str], names: Sequence[str]) -> list[Any]:
@@ -244,16 +250,25 @@ def _draw_regions(panel: Regions, ax: Axes, chars: int, legend: dict[str, Any]) 
 
 def _draw_surface(panel: Surface, left: Axes, right: Axes, chars: int) -> None:
     titles = function_name(panel.release), f"how far its {100 * panel.confidence:.10g} % band reaches"
-    for ax, title, values, colours in zip(
-        (left, right), titles, (panel.values, panel.reach), (VALUES, WIDTHS), strict=True
+    # What noise alone drew is left blank, and does not stretch the colours; where that is all, it is shown.
+    blank = np.where(panel.unknown & ~panel.unknown.all(), np.nan, 0.0)
+    for ax, title, shown, colours in zip(
+        (left, right), titles, (panel.values + blank, panel.reach + blank), (VALUES, WIDTHS), strict=True
     ):
-        factor = draw_field(ax, panel.x, panel.y, values, colours, False)
+        factor = draw_field(ax, panel.x, panel.y, shown, colours, False)
         ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
         _name_axes(panel.release, ax, chars)
-    add_caption(left, short(panel.release.guarantee), chars)
+    words = caption(panel.release)
+    if panel.unknown.any():
+        with need("matplotlib", "plot").rc_context({"hatch.color": MUTED, "hatch.linewidth": 0.35}):
+            for ax in (left, right):
+                where = np.where(panel.unknown, 1.0, -1.0).T
+                ax.contourf(panel.x, panel.y, where, levels=[0, 1], colors="none", hatches=["////"])
+        words += "\nhatched: too few records to say anything"
+    add_caption(left, words, chars)
 
 
-def _name_axes(release: MachineRelease, ax: Axes, chars: int) -> None:
+def _name_axes(release: Learners, ax: Axes, chars: int) -> None:
     ax.set_xlabel(wrap(plain(release.box.names[0]), chars), parse_math=False)
     ax.set_ylabel(wrap(plain(release.box.names[1]), chars), parse_math=False)
 

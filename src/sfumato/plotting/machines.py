@@ -15,7 +15,8 @@ from sfumato.bases.kernels import LinearKernel, Precomputed
 from sfumato.bases.unit import from_unit
 from sfumato.errors import ParameterError
 from sfumato.plotting.samples import GRID_POINTS, MOST_GROUPS, grid
-from sfumato.plotting.words import plain
+from sfumato.plotting.words import Learners, plain
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width_of
 
@@ -31,7 +32,7 @@ _FLAT = 0.01
 class Curves:
     """The functions along one column, ``(outputs, m)``, with limits that hold on all panels at once."""
 
-    release: MachineRelease
+    release: Learners
     column: int
     x: Floats
     values: Floats
@@ -54,13 +55,14 @@ class Regions:
 
 @dataclass(frozen=True)
 class Surface:
-    """A regression over two columns, ``(m, m)``: the prediction, and how far its band reaches."""
+    """A regression over two columns, ``(m, m)``: the prediction, how far its band reaches, where it says nothing."""
 
-    release: MachineRelease
+    release: Learners
     x: Floats
     y: Floats
     values: Floats
     reach: Floats
+    unknown: NDArray[np.bool_]
     confidence: float
 
 
@@ -78,15 +80,16 @@ class Slopes:
 Panel = Curves | Regions | Surface | Slopes
 
 
-def machine_panels(release: MachineRelease, confidence: float) -> list[Panel]:
-    """What a picture of a learner shows."""
-    check_machine(release)
-    if release.box.dimension == 2 and release.classes is not None:
-        return [_regions(release, confidence)]
+def machine_panels(release: Learners, confidence: float) -> list[Panel]:
+    """What a picture of a learner or of a curve shows."""
+    if isinstance(release, MachineRelease):
+        check_machine(release)
+        if release.box.dimension == 2 and release.classes is not None:
+            return [_regions(release, confidence)]
+        if release.box.dimension > 2 and slopes_of(release) is not None:
+            return [_slopes(release, confidence)]
     if release.box.dimension == 2:
         return [_surface(release, confidence)]
-    if release.box.dimension > 2 and slopes_of(release) is not None:
-        return [_slopes(release, confidence)]
     return list(_curves(release, confidence))
 
 
@@ -101,18 +104,20 @@ def check_machine(release: MachineRelease) -> None:
         raise ParameterError(f"a picture tells {MOST_GROUPS} classes apart, this release has {len(release.classes)}")
 
 
-def class_names(release: MachineRelease) -> list[str]:
+def class_names(release: Learners) -> list[str]:
     """The classes as a legend shows them."""
-    return [plain(str(name), 30) for name in release.classes or ()]
+    return [plain(str(name), 30) for name in release.response.classes or ()]
 
 
-def function_name(release: MachineRelease) -> str:
+def function_name(release: Learners) -> str:
     """What the functions are called."""
     name = plain(release.response.name, 30)
+    if isinstance(release, CurveRelease):
+        return f"mean {name}"
     return f"predicted {name}" if release.classes is None else f"decision function for {name}"
 
 
-def _evaluated(release: MachineRelease, points: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
+def _evaluated(release: Learners, points: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
     """``(outputs, m)``: values and limits."""
     values = release(points)
     low, high = release.band(points, confidence)
@@ -120,7 +125,7 @@ def _evaluated(release: MachineRelease, points: Floats, confidence: float) -> tu
     return rows[0], rows[1], rows[2]
 
 
-def _curves(release: MachineRelease, confidence: float) -> list[Curves]:
+def _curves(release: Learners, confidence: float) -> list[Curves]:
     box = release.box
     unit = np.full((box.dimension, _CURVE_POINTS, box.dimension), 0.5)
     for column in range(box.dimension):
@@ -149,14 +154,25 @@ def _regions(release: MachineRelease, confidence: float) -> Regions:
     return Regions(release, x, y, wins.reshape(shape), surely.reshape(shape), confidence)
 
 
-def _surface(release: MachineRelease, confidence: float) -> Surface:
+def _surface(release: Learners, confidence: float) -> Surface:
     points = grid(release.box, GRID_POINTS)
     values, low, high = _evaluated(release, points, confidence)
     shape, x, y = (GRID_POINTS, GRID_POINTS), points[::GRID_POINTS, 0], points[:GRID_POINTS, 1]
     reach = np.maximum(high[0] - values[0], values[0] - low[0])
     if np.ptp(reach) < _FLAT * reach.max():  # its ripples are no news: say the largest
         reach = np.full_like(reach, reach.max())
-    return Surface(release, x, y, values[0].reshape(shape), reach.reshape(shape), confidence)
+    unknown = np.zeros(len(points), dtype=bool)
+    if isinstance(release, CurveRelease):
+        unknown = says_nothing(release, low[0], high[0])
+    return Surface(release, x, y, values[0].reshape(shape), reach.reshape(shape), unknown.reshape(shape), confidence)
+
+
+def says_nothing(release: CurveRelease, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Where the limits of a curve are those of the declared range: the noise hides how many records there are."""
+    assert release.response.range is not None
+    least, most = release.response.range
+    slack = 1e-9 * (most - least)
+    return np.asarray((low <= least + slack) & (high >= most - slack))
 
 
 # --- slopes -----------------------------------------------------------------------------------------------------

@@ -173,13 +173,13 @@ def _titles(release: FunctionRelease, seen: Sample) -> tuple[str, str]:
 
 
 def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence[str], blocks: bool) -> str:
-    """Filled contours with a slim colour bar; blocks for a step function, one colour for a constant.
+    """Filled contours with a slim colour bar, blank where there is no value; blocks for a step function.
 
     Returns the power of ten that the bar leaves to the title.
     """
     colors = need("matplotlib.colors", "plot")
     cmap = colors.LinearSegmentedColormap.from_list("sfumato", colours)
-    lowest, highest = float(values.min()), float(values.max())
+    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
     if highest - lowest <= 1e-9 * max(abs(lowest), abs(highest)):
         ax.set_facecolor(cmap(0.25))
         ax.set_xlim(x[0], x[-1])

@@ -11,6 +11,8 @@ import numpy as np
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.plotting.sampled import HEADLINE, sampled
+from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -18,8 +20,10 @@ from sfumato.releases.machine import MachineRelease
 from sfumato.releases.value import ValueRelease
 
 Functions = FunctionRelease | GroupedDensityRelease
-Drawable = Functions | MachineRelease | ValueRelease
+Learners = MachineRelease | CurveRelease
+Drawable = Functions | Learners | NaiveBayesRelease | ValueRelease
 
+_LONGEST = 48  # a target's own name, to be used in a title
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -94,8 +98,10 @@ def quantity(release: Drawable) -> str:
     """What the values are, in words: the target's own name if it has a short one, and which derivative."""
     if isinstance(release, ValueRelease):
         return _STATISTICS.get(release.statistic, release.statistic)
+    if isinstance(release, CurveRelease | NaiveBayesRelease):
+        return "regression" if isinstance(release, CurveRelease) else "naive Bayes classifier"
     named = dict(release.target).get("target", "")
-    words = named if 0 < len(named) <= 30 and named != "black box" else "released function"
+    words = named if 0 < len(named) <= _LONGEST and named != "black box" else "released function"
     if not isinstance(release, FunctionRelease):
         return plain(words)
     along = [
@@ -104,6 +110,11 @@ def quantity(release: Drawable) -> str:
         if times
     ]
     return plain(words) if not along else f"derivative along {' and '.join(along)} of the {plain(words)}"
+
+
+def linked(release: Drawable) -> str:
+    """What stands between the name of a function and those of its columns."""
+    return "on" if "regression of " in quantity(release) else "of"
 
 
 def brief(text: str) -> str:
@@ -130,13 +141,13 @@ def widths(release: DensityRelease) -> list[str]:
     return [number(float(d)) for d in np.sqrt(np.diag(release.bandwidth))]
 
 
-def caption(release: FunctionRelease) -> str:
-    """What stands below a picture: the guarantee, and of a density the bandwidth."""
-    words = short(release.guarantee)
-    if not isinstance(release, DensityRelease):
+def caption(release: FunctionRelease | Learners) -> str:
+    """What stands below a picture: the guarantee, and of a density or a curve the bandwidth."""
+    words, kernel = short(release.guarantee), release.high if isinstance(release, CurveRelease) else release
+    if not isinstance(kernel, DensityRelease):
         return words
     between = "; " if release.box.dimension == 1 else "\n"
-    return f"{words}{between}{blur(release)}"
+    return f"{words}{between}{blur(kernel)}"
 
 
 def blur(release: DensityRelease) -> str:

@@ -22,6 +22,7 @@ from sfumato.releases.density import DensityRelease, decode_lattice
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import INCLUDES
+from sfumato.releases.norms import COUNT, MOMENTS, Norms, check_certificate, norms_of_masses
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 
@@ -167,6 +168,8 @@ class NaiveBayesRelease(Shown, Release):
         response, law = response_from_json(fields["response"]), common["law"]
         if response.classes is None or law.kind not in INDEPENDENT:
             raise ParameterError("a naive Bayes classifier needs classes, and independent noise")
+        if any(density.get("rows") is not None for density in fields["densities"].values()):
+            raise ParameterError("the number of records of a class is private")
         smooth, unread, parts = dict(fields["densities"]), dict(arrays), []
         lattices = [decode_lattice(smooth[str(i)]["basis"]) if str(i) in smooth else None for i in range(box.dimension)]
         sizes = Attributes(tuple(lattices)).sizes(box)  # type: ignore[arg-type]
@@ -180,7 +183,14 @@ class NaiveBayesRelease(Shown, Release):
         exact_keys(smooth, set(), "the densities")
         if law.size != sum(sizes) * len(response.classes):
             raise ParameterError("the noise law and the numbers differ in size")
+        check_certificate(law, common["guarantee"], [_norms(part) for part in parts])
         return cls(**common, domain=box, response=response, likelihoods=tuple(parts))
+
+
+def _norms(part: Likelihood) -> Norms:
+    if isinstance(part, Smoothed):
+        return norms_of_masses(part.densities[0].masses)
+    return COUNT if isinstance(part, Counted) else MOMENTS
 
 
 def _part(

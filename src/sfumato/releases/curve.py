@@ -19,10 +19,13 @@ from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import INCLUDES
+from sfumato.releases.norms import check_certificate, norms_of_masses
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 
 Floats = NDArray[np.float64]
+
+RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
 
 _TRIALS = 400  # points where the noise is looked at
 _SPREAD = (0.7548776662466927, 0.5698402909980532, 0.3247179572447460)  # steps that fill the unit cube evenly
@@ -96,10 +99,13 @@ class CurveRelease(Shown, Release):
             for part in (self.high, self.low)
         )
         value = self(points, outside)
+        # Each response was rounded by up to half a step, and so was their mean.
+        rounded = 0.0 if include == "noise" else 2.0 ** -(RESPONSE_BITS[self.box.dimension] + 1)
         with np.errstate(all="ignore"):
             least = np.where(high_low + low_high > 0, high_low / (high_low + low_high), 0.0)
             most = np.where(high_high + low_low > 0, high_high / (high_high + low_low), 1.0)
-        limits = [self.response.to_range(2 * end - 1) for end in (least, most)]
+        ends = (np.maximum(least - rounded, 0.0), np.minimum(most + rounded, 1.0))
+        limits = [self.response.to_range(2 * end - 1) for end in ends]
         return np.minimum(limits[0], value), np.maximum(limits[1], value)
 
     def __repr__(self) -> str:
@@ -124,7 +130,10 @@ class CurveRelease(Shown, Release):
             own = {key: unread.pop(f"{name}.{key}") for key in ("masses", "measure") if f"{name}.{key}" in unread}
             parts[name] = DensityRelease.rebuild({**common, "law": one}, box, dict(fields["density"]), own)
         exact_keys(unread, set(), "the file")
-        response, rows = response_from_json(fields["response"]), fields["rows"]
+        response, rows, promised = response_from_json(fields["response"]), fields["rows"], common["guarantee"]
         if response.range is None or (rows is not None and (type(rows) is not int or rows < 0)):
             raise ParameterError("a curve needs a response with a range, and a whole number of rows or null")
+        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
+            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
+        check_certificate(law, promised, [norms_of_masses(parts["high"].masses)])
         return cls(**common, response=response, rows=rows, high=parts["high"], low=parts["low"])

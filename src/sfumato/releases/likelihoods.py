@@ -45,6 +45,11 @@ class Likelihood(ABC):
     numbers: Floats
     law: NoiseLaw
 
+    def __post_init__(self) -> None:
+        numbers = np.ascontiguousarray(self.numbers, dtype=np.float64)
+        frozen = np.frombuffer(numbers.tobytes()).reshape(numbers.shape)  # cannot be made writable again
+        object.__setattr__(self, "numbers", frozen)
+
     @property
     @abstractmethod
     def counts(self) -> Floats:
@@ -155,7 +160,9 @@ class Smoothed(Likelihood):
 
     def arrays(self) -> dict[str, Floats]:
         found = [density.arrays() for density in self.densities]
-        return {"numbers": self.numbers, "measures": np.stack([f["measure"] for f in found])}
+        measures = np.stack([one["measure"] for one in found])
+        measures.setflags(write=False)
+        return {"numbers": self.numbers, "measures": measures}
 
 
 class Normal(Likelihood):
@@ -182,11 +189,12 @@ class Normal(Likelihood):
 
     @cached_property
     def moments(self) -> tuple[Floats, Floats]:
-        """``(classes,)``: means and standard deviations in half-widths of the column."""
+        """``(classes,)``: means and deviations in half-widths; no variance is below what noise leaves open."""
         count = np.maximum(self.counts, 1.0)
         mean = np.clip(self.numbers[:, 0] / count, -1, 1)
         variance = self.numbers[:, 1] / count + 0.5 - mean**2
-        return mean, np.sqrt(np.clip(variance, _NARROWEST**2, 1.0))
+        unsure = np.maximum(noise_deviation(self.law) / count, _NARROWEST**2)
+        return mean, np.sqrt(np.clip(variance, np.minimum(unsure, 1.0), 1.0))
 
     def __call__(self, values: NDArray[Any], outside: str) -> Floats:
         unit, (mean, deviation) = self._unit(values, outside)[:, None], self.moments

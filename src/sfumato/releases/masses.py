@@ -156,9 +156,14 @@ class NoisyMasses:
         every, still = range(self.domain.dimension), (0,) * self.domain.dimension
         linear = self.reconstruction()
         tables = linear.weights(unit, still)
-        error = half_width_of(tables, self.law, confidence) * self.scale
-        error = error + self.total * self._missed(linear, unit, still, every, include)
         sums = self._apply(tables) * self.scale
+        if include == "noise":
+            error = half_width_of(tables, self.law, confidence) * self.scale
+            return sums - error, sums + error
+        ones = [np.concatenate([t, np.ones((1, t.shape[1]))]) for t in tables]  # the last row is the total
+        widths = half_width_of(ones, self.law, confidence)
+        most = max(0.0, float(self.values.sum() + widths[-1]))  # each record is missed: as many as there may be
+        error = widths[:-1] * self.scale + most * self._missed(linear, unit, still, every, include)
         return sums - error, sums + error
 
     def _missed(

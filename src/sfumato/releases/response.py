@@ -81,7 +81,8 @@ class Response:
         """From the declared range to [-1, 1]; values outside are clipped, missing ones stay missing."""
         low, high = self._range
         middle, half = low / 2 + high / 2, high / 2 - low / 2
-        return np.clip((np.clip(values, low, high) - middle) / half, -1.0, 1.0)  # the middle may have been rounded
+        with np.errstate(all="ignore"):  # a signalling NaN warns, and a warning that depends on values is an output
+            return np.clip((np.clip(values, low, high) - middle) / half, -1.0, 1.0)  # the middle may have been rounded
 
     def labels(self, values: Floats) -> NDArray[Any]:
         """``(m,)``: the class that the ``(m, outputs)`` functions speak for."""

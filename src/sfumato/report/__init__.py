@@ -6,7 +6,6 @@ this module supplies the numbers, and jinja2 escapes whatever a user or a file m
 
 from __future__ import annotations
 
-import html
 import math
 import os
 from decimal import Decimal
@@ -23,17 +22,19 @@ from sfumato.bases.bernstein import Step
 from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.bases.unit import from_unit
 from sfumato.checks import probability
-from sfumato.core.box import Box, Categorical
+from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
-from sfumato.plotting import exact, number, plain, quantity, short, views
+from sfumato.plotting import exact, number, quantity, short, views
 from sfumato.plotting.figures import Figures
-from sfumato.plotting.sampled import HEADLINE, sampled
+from sfumato.plotting.sampled import sampled
 from sfumato.plotting.samples import Sample, drawable
-from sfumato.plotting.words import Drawable, Functions, listed, subject, widths
+from sfumato.plotting.words import Drawable, Functions, linked, listed
+from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -41,11 +42,17 @@ from sfumato.releases.io import write_atomically
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width
 from sfumato.releases.value import ValueRelease
+from sfumato.report.bayes import bayes_code, bayes_facts
+from sfumato.report.cards import card
+from sfumato.report.curves import curve_code, curve_facts
 from sfumato.report.densities import density_code, density_facts
-from sfumato.report.drawings import machine_pictures, pictures, value_pictures
-from sfumato.report.machines import PublicTest, machine_code, machine_facts, machine_rows
+from sfumato.report.drawings import bayes_pictures, machine_pictures, pictures, value_pictures
+from sfumato.report.machines import PublicTest, machine_code, machine_facts, tested_facts
 from sfumato.report.numbers import above, readable
-from sfumato.report.values import rank_certificate, value_code, value_facts, value_rows
+from sfumato.report.parts import NOISES, column_rows, printable
+from sfumato.report.values import rank_certificate, value_code, value_facts
+
+__all__ = ["PublicTest", "card", "facts", "render", "write"]
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +60,6 @@ _DELTAS = (1e-5, 1e-6, 1e-9)  # where the curve of a concentrated promise is quo
 _POINTS = 4000  # at which the band's width is summarised where there is no picture
 _FEW_NAMES = 6  # that a title can list
 _WEAK = 10.0  # an epsilon from which the page says that the promise restrains little
-_NOISES = {"laplace": "Laplace", "gaussian": "Gaussian", "linf": "K-norm, L\N{INFINITY}", "l2": "K-norm, L2"}
 
 
 def write(
@@ -79,18 +85,11 @@ def _template() -> Any:
         loader=jinja.FunctionLoader(lambda part: (files("sfumato") / "templates" / part).read_text("utf-8")),
         autoescape=True,
         undefined=jinja.StrictUndefined,
-        finalize=_printable,
+        finalize=printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template("report.html")
-
-
-def _printable(value: Any) -> Any:
-    """No control characters and no tricks with the direction of text, whatever a column is called."""
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    return "\n".join(plain(line, len(line)) for line in value.split("\n"))
 
 
 def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | None = None) -> dict[str, Any]:
@@ -98,6 +97,9 @@ def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | 
     what, names = quantity(release), release.box.names
     known: dict[str, Any] = {
         "title": f"{what[0].upper()}{what[1:]}",
+        "kind": "",
+        "response": None,
+        "joined": linked(release),
         "names": names,
         "where": " and ".join(names) if len(names) < 3 else f"{len(names)} columns",
         "short": short(release.guarantee),
@@ -108,30 +110,72 @@ def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | 
         "receipt": release.receipt,
         "noise": None if release.law is None else _noise(release.law),
         "parts": "coefficients",
-        "columns": _columns(release),
+        "columns": column_rows(release),
         "max_norm": None if release.box.max_norm is None else exact(release.box.max_norm),
         "target": release.target,
         "version": __version__,
-        "density": None,
-        "machine": None,
-        "value": None,
+        **dict.fromkeys(("density", "machine", "value", "curve", "bayes")),
+        "test": None if tested is None else tested_facts(tested),
     }
     if isinstance(release, MachineRelease):
-        return known | _machine(release, confidence, name, tested)
+        return known | _machine(release, confidence, name)
+    if isinstance(release, CurveRelease):
+        return known | _curve(release, confidence, name)
+    if isinstance(release, NaiveBayesRelease):
+        return known | _bayes(release, confidence, name)
     if isinstance(release, ValueRelease):
         return known | _value(release, confidence, name)
     return known | _function(release, confidence, name)
 
 
-def _machine(release: MachineRelease, confidence: float, name: str, tested: PublicTest | None) -> dict[str, Any]:
-    told, names = machine_facts(release, confidence, tested), release.box.names
+def _where(release: Drawable) -> str:
+    names = release.box.names
+    return listed(names) if len(names) <= _FEW_NAMES else f"{len(names)} columns"
+
+
+def _machine(release: MachineRelease, confidence: float, name: str) -> dict[str, Any]:
+    told = machine_facts(release, confidence)
     return {
-        "where": listed(names) if len(names) <= _FEW_NAMES else f"{len(names)} columns",
+        "kind": "machine",
+        "response": told["response"],
+        "joined": "from",
+        "where": _where(release),
         "machine": told,
         "error": told["width"],
         "basis": release.handed.words(),
         "pictures": machine_pictures(release, confidence),
         "code": machine_code(release, name),
+    }
+
+
+def _curve(release: CurveRelease, confidence: float, name: str) -> dict[str, Any]:
+    told = curve_facts(release, confidence)
+    return {
+        "kind": "curve",
+        "response": told["response"],
+        "joined": "on",
+        "where": _where(release),
+        "curve": told,
+        "error": told["error"],
+        "basis": repr(release.high.basis),
+        "pictures": machine_pictures(release, confidence),
+        "code": curve_code(release, name),
+    }
+
+
+def _bayes(release: NaiveBayesRelease, confidence: float, name: str) -> dict[str, Any]:
+    told = bayes_facts(release, confidence)
+    return {
+        "kind": "bayes",
+        "response": told["response"],
+        "joined": "from",
+        "where": _where(release),
+        "bayes": told,
+        "error": None,
+        "basis": None,
+        "parts": "counts and sums",
+        "pictures": bayes_pictures(release, confidence),
+        "code": bayes_code(release, name),
     }
 
 
@@ -141,6 +185,7 @@ def _value(release: ValueRelease, confidence: float, name: str) -> dict[str, Any
     known = rank_certificate(release) if law is None else _certificate(law.certificate)
     return {
         "certificate": {**known, "norm": known["norm"].replace("coefficient", "number")},
+        "kind": "value",
         "where": told["subject"],
         "value": told,
         "error": None,
@@ -158,9 +203,15 @@ def _function(release: Functions, confidence: float, name: str) -> dict[str, Any
     if isinstance(part, DensityRelease):
         told = density_facts(release, part, confidence)
         known["where"] = listed(release.box.names)
-        known["columns"] = _columns(part) + told["split"]
+        known["columns"] = column_rows(part) + told["split"]
         known["target"] = [pair for pair in release.target if pair[1] != "-"]
-        return {**known, "density": told, "error": told["error"], "code": density_code(release, part, name)}
+        return {
+            **known,
+            "kind": "density",
+            "density": told,
+            "error": told["error"],
+            "code": density_code(release, part, name),
+        }
     error = _error(part, seen[0].samples[0] if seen else None, confidence)
     return {**known, "error": error, "code": _code(part, name)}
 
@@ -236,7 +287,7 @@ def _noise(law: NoiseLaw) -> dict[str, Any]:
     }[law.kind]
     return {
         "kind": law.kind,
-        "name": _NOISES[law.kind],
+        "name": NOISES[law.kind],
         "scale": readable(law.deviation, 4),
         "spread": readable(spread * law.deviation, 3),
         "size": f"{law.size:,}",
@@ -292,19 +343,6 @@ def _points(box: Box) -> Floats:
 # --- parameters -------------------------------------------------------------------------------------------------
 
 
-def _columns(release: Drawable) -> list[dict[str, Any]]:
-    box, rows = release.box, []
-    times = release.expansion.derivatives if isinstance(release, FunctionRelease) else (0,) * box.dimension
-    for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True)):
-        values = (
-            ", ".join(str(c) for c in column.categories)
-            if isinstance(column, Categorical)
-            else f"{exact(column.low)} to {exact(column.high)}"
-        )
-        rows.append({"name": name, "kind": column.kind, "values": values, "times": times[i]})
-    return rows
-
-
 def _code(release: FunctionRelease, name: str) -> str:
     """How to read the release, at the middle of its box."""
     middle = [float(f"{m:.4g}") for m in (release.box.low + release.box.high) / 2]
@@ -315,64 +353,3 @@ def _code(release: FunctionRelease, name: str) -> str:
         f"# its value at a point, and how far the noise can have moved it there\n"
         f"release({points!r})\nlow, high = release.band({points!r}){last}"
     )
-
-
-# --- notebooks --------------------------------------------------------------------------------------------------
-
-
-def card(release: Drawable) -> str:
-    """A small card for notebooks, from the standard library alone."""
-    rows = [
-        ("guarantee", str(release.guarantee)),
-        ("box", ", ".join(f"{row['name']}: {row['values']}" for row in _columns(release))),
-    ]
-    told = f"{quantity(release)} of {', '.join(release.box.names)}"
-    if isinstance(release, MachineRelease):
-        rows += machine_rows(release)
-        told = f"{quantity(release)} of {release.response.name} from {', '.join(release.box.names)}"
-    elif isinstance(release, ValueRelease):
-        law = release.law
-        noise = None if law is None else f"{_NOISES[law.kind]}, scale {number(law.deviation)}"
-        rows[:0] = value_rows(release, noise)
-        told = f"{quantity(release)} of {subject(release)}"
-    else:
-        rows += _function_rows(release)
-    value = '<div style="overflow-wrap:anywhere">'
-    cells = "".join(
-        f'<div style="opacity:.65">{html.escape(_printable(name))}</div>{value}{html.escape(_printable(text))}</div>'
-        for name, text in rows
-    )
-    return (
-        '<div style="max-width:44em;padding:.7em 1em;border:1px solid rgba(128,128,128,.35);border-radius:6px;'
-        'border-left:4px solid #4f8a99;line-height:1.45">'
-        f'<div style="font-weight:600;margin-bottom:.4em;overflow-wrap:anywhere">{html.escape(_printable(told))}</div>'
-        f"{_random_box(release.guarantee)}"
-        f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em">{cells}</div></div>'
-    )
-
-
-def _random_box(guarantee: Guarantee) -> str:
-    """A warning in a card: a promise that is random is not to be mistaken for the other one."""
-    random = sampled(guarantee.confidence, guarantee.assumptions)
-    if random is None:
-        return ""
-    how = f"gamma {random.gamma}; rule {random.how}; oracle: {random.oracle or 'not told'}"
-    return (
-        '<div style="margin:.2em 0 .6em;padding:.45em .8em;border:1px solid #b4602a;border-left-width:5px;'
-        'border-radius:4px;overflow-wrap:anywhere">'
-        f'<b style="color:#b4602a">{HEADLINE.capitalize()}</b><br>{html.escape(_printable(how))}</div>'
-    )
-
-
-def _function_rows(release: Functions) -> list[tuple[str, str]]:
-    """What a card says of a function."""
-    one = next(iter(release.parts.values())) if isinstance(release, GroupedDensityRelease) else release
-    rows = [("basis", f"{one.basis!r}, {release.law.size:,} coefficients")]
-    if isinstance(one, DensityRelease):
-        rows.append(("bandwidth", ", ".join(widths(one))))
-    if isinstance(release, GroupedDensityRelease):
-        counts = ", ".join(f"{name}: {part.count:,.0f}" for name, part in release.parts.items())
-        rows.append((f"records by {release.by}", counts))
-    elif isinstance(release, DensityRelease):
-        rows.append(("records", f"{release.count:,.0f}"))
-    return rows

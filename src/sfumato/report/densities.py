@@ -18,7 +18,7 @@ from sfumato.report.numbers import readable
 
 Floats = NDArray[np.float64]
 
-_POINTS = {1: 101, 2: 21, 3: 9}  # along each column, where the bands are compared
+POINTS = {1: 101, 2: 21, 3: 9}  # along each column, where the bands are compared
 
 
 def parts_of(release: Functions) -> dict[str, DensityRelease]:
@@ -50,7 +50,7 @@ def density_facts(release: Functions, part: DensityRelease, confidence: float) -
         "circles": [n for n, c in zip(part.box.names, part.box.columns, strict=True) if isinstance(c, Periodic)],
         "bands": bands,
         "error": {
-            "points": f"{_POINTS[part.box.dimension] ** part.box.dimension:,}",
+            "points": f"{POINTS[part.box.dimension] ** part.box.dimension:,}",
             "typical": max(bands, key=lambda row: float(row["sort"]))["total"],
         },
     }
@@ -112,7 +112,7 @@ def _figures(name: str, part: DensityRelease) -> list[dict[str, Any]]:
 
 def _bands(name: str, part: DensityRelease, confidence: float) -> list[dict[str, Any]]:
     """How far each kind of band reaches from the density, typically and at most."""
-    points = grid(part.box, _POINTS[part.box.dimension])
+    points = grid(part.box, POINTS[part.box.dimension])
     values = part(points)
     reach = {}
     for include in INCLUDES:

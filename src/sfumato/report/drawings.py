@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import figure, machine_figure, plain, quantity, style, value_figure
+from sfumato.plotting import bayes_figure, figure, machine_figure, plain, quantity, style, value_figure
+from sfumato.plotting.bayes import size_of as size_of_bayes
 from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, size_of
+from sfumato.plotting.likelihoods import evidence
 from sfumato.plotting.machines import Panel, Regions, Slopes, machine_panels
 from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES, WARN
 from sfumato.plotting.samples import View
 from sfumato.plotting.values import size_of as size_of_value
-from sfumato.plotting.words import Functions, subject
+from sfumato.plotting.words import Functions, Learners, subject
+from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.machine import MachineRelease
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,8 +44,8 @@ def pictures(release: Functions, seen: Sequence[View]) -> list[dict[str, Any]]:
     return [_picture(key, words, partial(figure, seen, size)) for key, size in _sizes(seen).items()]
 
 
-def machine_pictures(release: MachineRelease, confidence: float) -> list[dict[str, Any]]:
-    """The same for a learner; none where it cannot be drawn."""
+def machine_pictures(release: Learners, confidence: float) -> list[dict[str, Any]]:
+    """The same for a learner or a curve; none where it cannot be drawn."""
     try:
         panels = machine_panels(release, confidence)
     except ParameterError:
@@ -51,6 +53,18 @@ def machine_pictures(release: MachineRelease, confidence: float) -> list[dict[st
     told = f"{quantity(release)} of {release.response.name} over {' and '.join(release.box.names)}"
     words = f"{told}, and how far the noise can have changed it"
     return [_picture(key, words, partial(machine_figure, panels, size)) for key, size in _machine_sizes(panels).items()]
+
+
+def bayes_pictures(release: NaiveBayesRelease, confidence: float) -> list[dict[str, Any]]:
+    """The same for a naive Bayes classifier; none where it has too many classes."""
+    try:
+        seen = evidence(release, confidence)
+    except ParameterError:
+        return []
+    shown = " and ".join(release.box.names[one.column] for one in seen.attributes)
+    words = f"shares of the classes of {release.response.name}, and how likely values of {shown} are in each"
+    sizes = {"wide": size_of_bayes(seen), "narrow": size_of_bayes(seen, stacked=True)}
+    return [_picture(key, words, partial(bayes_figure, seen, size)) for key, size in sizes.items()]
 
 
 def value_pictures(seen: Figures) -> list[dict[str, Any]]:

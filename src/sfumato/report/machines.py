@@ -69,7 +69,7 @@ def response_words(release: MachineRelease) -> str:
     return f"{told.range[0]:g} to {told.range[1]:g}" if told.range else ", ".join(map(str, told.classes or ()))
 
 
-def machine_facts(release: MachineRelease, confidence: float, tested: PublicTest | None) -> dict[str, Any]:
+def machine_facts(release: MachineRelease, confidence: float) -> dict[str, Any]:
     """Everything that the page says of a learner and of no other release."""
     told, classes = dict(release.target), release.classes
     share = None if classes is None else certain_share(release, confidence)
@@ -86,7 +86,6 @@ def machine_facts(release: MachineRelease, confidence: float, tested: PublicTest
         "slopes": _slopes(release, confidence),
         "objective": _objective(release, confidence),
         "width": _widths(release, confidence),
-        "test": None if tested is None else _test(tested),
     }
 
 
@@ -139,7 +138,8 @@ def _widths(release: MachineRelease, confidence: float) -> dict[str, Any] | None
     }
 
 
-def _test(tested: PublicTest) -> dict[str, Any]:
+def tested_facts(tested: PublicTest) -> dict[str, Any]:
+    """What the page says of a public test."""
     names = [str(name) for name in tested.classes]
     rows = [
         {"label": name, "cells": [f"{count:,}" for count in row]}

@@ -33,7 +33,7 @@ def shares_of(box: Box, lattice: MassLattice | None, kernel: GaussianKernel | No
         assert kernel is not None
         return axis_table(lattice, box, kernel, 0, cells)
     if isinstance(box.columns[0], Categorical):
-        return sparse.csr_array(np.eye(cells, dtype=np.int64) * _ONE)
+        return sparse.csr_array(sparse.eye_array(cells, dtype=np.int64) * _ONE)
     z = np.rint((2 * (np.arange(cells) + 0.5) / cells - 1) * _ONE).astype(np.int64)
     weight = np.full(cells, int(COUNT_WEIGHT * _ONE), dtype=np.int64)
     return np.stack([z, (z * z >> BITS) - _ONE // 2, weight], axis=1)

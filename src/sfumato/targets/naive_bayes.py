@@ -61,8 +61,8 @@ class NaiveBayes(Target):
     Parameters
     ----------
     response, classes
-        The column of the labels (the y of an ``(X, y)`` pair), and the public list of classes. A label outside of the
-        list counts for nothing.
+        The column of the labels (the y of an ``(X, y)`` pair), and the public list of classes. A record whose label is
+        not in the list counts for nothing, and neither does one with a missing value or an undeclared category.
     bandwidth
         Of the kernels that smooth numeric columns: ``"auto"`` (a public rule), or one number per numeric column, in its
         units. Categorical columns are counted.
@@ -164,8 +164,13 @@ class NaiveBayes(Target):
                  for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True))]  # fmt: skip
         totals, rows = [np.zeros(grid.size, dtype=np.int64) for grid in grids], 0
         for columns, labels in table.labelled(box, self.response, label, _ROWS):
-            for total, grid, values in zip(totals, grids, columns, strict=True):
-                np.add.at(total, grid.index([values, labels]), 1)
+            found = [grid.places([values, labels]) for grid, values in zip(grids, columns, strict=True)]
+            # All columns count the same records: otherwise their counts, and so the classes' shares, would differ.
+            there = np.ones(len(labels), dtype=np.bool_)
+            for _, missing in found:
+                there &= True if missing is None else ~missing
+            for total, (place, _) in zip(totals, found, strict=True):
+                np.add.at(total, place[there], 1)
             rows += len(labels)
         return Tallies([total.reshape(grid.shape).T for total, grid in zip(totals, grids, strict=True)], rows)
 

@@ -85,6 +85,8 @@ class PriestleyChao(Target):
             )
         if self.response in box.names:
             raise ParameterError(f"the response {self.response!r} must not be among the columns of the box")
+        if not self._width(box) >= 1e-100:  # squares of distances must stay finite
+            raise ParameterError(f"bandwidth={self.bandwidth!r} is too narrow for the column {column!r}")
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
         """The talk's: degree 10, iterated three times."""
@@ -95,7 +97,7 @@ class PriestleyChao(Target):
 
         Each is at most ``B (c/n) sup K / b``. Sums of n doubles are off by less than the last factor says.
         """
-        if n is None:
+        if n is None or (privacy.neighbours, privacy.unit) != ("replace", "row"):
             raise ParameterError(
                 "Priestley-Chao regression needs a public number of rows (neighbours='replace', unit='row'); "
                 "use sf.NadarayaWatson"
@@ -118,15 +120,16 @@ class PriestleyChao(Target):
             part = slice(start, start + step)
             z = (points[:, None] - place[part]) / width
             values += np.exp(-0.5 * z * z) @ (gaps[part] * response[part])
-        middle = self._response().to_range(np.zeros(1))[0]
-        return Private(middle + self._half * values * (_PEAK / width), certificate)
+        # The middle of the range is public. Added here, a large one would round private digits beyond the certificate.
+        return Private(self._half * values * (_PEAK / width), certificate)
 
     def _sorted(self, table: Table, box: Box) -> tuple[Floats, Floats]:
         """Positions in [0, 1] and responses in [-1, 1], by position and then by response: ties have one order."""
         column, response = box.intervals()[0], self._response()
         places, targets = [np.zeros(0)], [np.zeros(0)]
         for (values,), labels in table.labelled(box, self.response, response.column, _ROWS):
-            unit = (column.clean(values) - column.low) / (column.high - column.low)
+            with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+                unit = (column.clean(values) - column.low) / (column.high - column.low)
             target = response.from_range(labels)
             there = ~(np.isnan(unit) | np.isnan(target))
             places.append(np.clip(unit[there], 0.0, 1.0))
@@ -141,12 +144,13 @@ class PriestleyChao(Target):
 
     def finish(self, published: Published) -> FunctionRelease:
         assert isinstance(published.basis, LatticeBasis)
+        middle = self._response().to_range(np.zeros(1))
         return FunctionRelease(
             guarantee=published.guarantee,
             law=published.law,
             target=self.describe(),
             receipt=published.receipt,
-            expansion=Expansion(published.basis, published.box, published.values),
+            expansion=Expansion(published.basis, published.box, published.values + middle),
         )
 
     def describe(self) -> tuple[tuple[str, str], ...]:

@@ -24,8 +24,9 @@ from sfumato.engines.cells import Cells, Counts
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError
-from sfumato.releases.curve import CurveRelease
+from sfumato.releases.curve import RESPONSE_BITS, CurveRelease
 from sfumato.releases.density import DensityRelease
+from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import NoisyMasses
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
@@ -33,7 +34,6 @@ from sfumato.targets.density import KDE
 from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, share_bits
 from sfumato.targets.tuning import Tuned
 
-_RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
 _ROWS = 65_536  # read at a time
 
 
@@ -98,7 +98,7 @@ class NadarayaWatson(Target):
 
     def gather(self, table: Table, box: Box, engine: Engine) -> Counts:
         """For each cell, how much of its records' responses is high and how much is low, in whole steps."""
-        cells, steps = Cells(box, shape_of_cells(box, 2)), 2 ** _RESPONSE_BITS[box.dimension]
+        cells, steps = Cells(box, shape_of_cells(box, 2)), 2 ** RESPONSE_BITS[box.dimension]
         response = self._response()
         total, rows = np.zeros((2, cells.size), dtype=np.int64), 0
         for columns, values in table.labelled(box, self.response, response.column, _ROWS):
@@ -115,6 +115,11 @@ class NadarayaWatson(Target):
         super().check_basis(basis, box)
         self._density().check_basis(basis, box)
 
+    def check_law(self, law: NoiseLaw) -> None:
+        super().check_law(law)
+        if law.kind not in INDEPENDENT:
+            raise ParameterError(f"noise={law.kind!r} ties both parts together; use noise='auto'")
+
     def size(self, basis: Basis, box: Box) -> int:
         return 2 * basis.size(box)
 
@@ -123,7 +128,7 @@ class NadarayaWatson(Target):
         return self._density().choose_basis(box, n, privacy)
 
     def _exponent(self, box: Box) -> int:
-        return -share_bits(box) - _RESPONSE_BITS[box.dimension]
+        return -share_bits(box) - RESPONSE_BITS[box.dimension]
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A record is ``(w s, (T - w) s)``, s one cell's shares: non-negative, of sum at most T times theirs.
@@ -131,7 +136,9 @@ class NadarayaWatson(Target):
         L1 as for a density; L2: no longer than ``T ||s||``, and non-negative vectors are at most ``sqrt(2)`` times the
         longer one apart (docs/proofs/nadaraya-watson.md).
         """
-        steps, exponent = 2 ** _RESPONSE_BITS[box.dimension], self._exponent(box)
+        steps, exponent = 2 ** RESPONSE_BITS[box.dimension], self._exponent(box)
+        if n is not None and n > 2 ** (62 + exponent):
+            raise ParameterError(f"at most {2 ** (62 + exponent):,} rows fit into 64 bits, got n={n:,}: take a sample")
         if privacy.rho is None and privacy.delta == 0:
             return replace(certify_sum("l1", steps * 2 ** share_bits(box), exponent, privacy), proof="nadaraya-watson")
         longest = steps * largest_norm(basis, box, self._density().gaussian(box), 2)

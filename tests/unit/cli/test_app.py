@@ -20,6 +20,7 @@ COMMANDS = [
     "demo",
     "density",
     "classify",
+    "regress",
     "predict",
     "inspect",
     "evaluate",

@@ -137,6 +137,38 @@ def test_centres_lie_in_the_unit_interval():
         cells.centres(2)
 
 
+# --- places: every record keeps its row ---------------------------------------------------------------------------
+
+
+@given(arrays.arrays(np.float64, (12, 3), elements=hostile))
+def test_places_say_which_records_have_none(records):
+    """What stands beside each record, such as its response, stays beside it."""
+    cells = Cells(sf.Box(KINDS[:3]), (4, 11, 7))
+    flat, missing = cells.places(list(records.T))
+    missing = np.zeros(12, dtype=bool) if missing is None else missing
+    assert len(flat) == len(missing) == 12
+    for record, found, gone in zip(records, flat.tolist(), missing.tolist(), strict=True):
+        assert cells.index(list(record[:, None])).tolist() == ([] if gone else [found])
+
+
+def test_places_of_complete_records_have_no_mask():
+    flat, missing = Cells(sf.Box([(0, 10)]), (4,)).places([np.array([0.0, 9.0, 99.0])])
+    assert flat.tolist() == [0, 3, 3]
+    assert missing is None
+
+
+def test_places_in_categories():
+    cells = Cells(sf.Box({"sex": sf.Categorical(["f", "m"]), "x": (0, 1)}), (2, 4))
+    flat, missing = cells.places([["m", "?", "f", None], np.array([0.3, 0.3, math.nan, math.nan])])
+    assert missing.tolist() == [False, True, True, True]
+    assert flat[0] == 5
+
+
+def test_places_need_all_columns():
+    with pytest.raises(SchemaError, match="2 columns, the records have 1"):
+        Cells(sf.Box([(0, 1), (0, 1)]), (2, 2)).places([np.zeros(3)])
+
+
 # --- what is refused --------------------------------------------------------------------------------------------
 
 

@@ -1,10 +1,12 @@
-"""Learners and statistics with chosen numbers for the tests of pictures and pages: nothing in them is random."""
+"""Learners, curves and statistics for the tests of pictures and pages: nothing in them is random."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 import sfumato as sf
+from sfumato.bases.attributes import Attributes
 from sfumato.bases.landmarks import feature_map
 from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
@@ -14,9 +16,12 @@ from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Guarantee
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.tables import open_table
 from sfumato.releases.machine import Handed, MachineRelease, ObjectiveNoise
 from sfumato.releases.response import Response
 from sfumato.releases.value import ValueRelease
+from sfumato.targets.base import Published
 
 LINE = {"age": (0, 110)}
 PLANE = {**LINE, "bmi": (10, 60)}
@@ -58,6 +63,55 @@ def machine(
     return MachineRelease(
         **{"guarantee": guarantee, "law": law, "target": target, "handed": handed, "weights": weights, **more}
     )
+
+
+def without_noise(target, data, box, basis, privacy, rows):
+    """What a target publishes, with the law of its noise but none of it."""
+    gathered = target.gather(open_table(data, box, "row", target.columns), box, MemoryEngine())
+    certificate = target.certificate(basis, box, rows, privacy)
+    private = target.coefficients(gathered, basis, box, certificate)
+    law, guarantee = calibrate(certificate, private.size, privacy)
+    values = private._values * 2.0**certificate.exponent
+    return target.finish(Published(values, basis, box, rows, law, guarantee, None, privacy, "caller"))
+
+
+CURVE_BANDWIDTHS = {1: 9.0, 2: [14.0, 7.0], 3: [25.0, 12.0, 40.0]}
+CURVE_BASES = {1: sf.Binning(16), 2: sf.Binning((9, 8)), 3: sf.Binning((5, 5, 5))}
+
+
+def curve(columns=None, count=20_000, epsilon=20.0, response="bp", rows=True, least=0.0, most=1.0):
+    """A regression curve: pressure rises with the first column; records fill a part of the box's width."""
+    box = sf.Box(LINE if columns is None else columns)
+    unit = np.mod(np.outer(np.arange(count), (0.7548776662466927, 0.5698402909980532, 0.324717957244746)), 1.0)
+    unit = least + (most - least) * unit[:, : box.dimension]
+    points = box.low + unit * (box.high - box.low)
+    pressure = 100 + 80 * unit[:, 0]
+    target = sf.NadarayaWatson(CURVE_BANDWIDTHS[box.dimension], response=response, range=(60, 220))
+    privacy = sf.Privacy(epsilon=epsilon)
+    data = pd.DataFrame(dict(zip(box.names, points.T, strict=True))).assign(**{response: pressure})
+    return without_noise(target, data, box, CURVE_BASES[box.dimension], privacy, count if rows else None)
+
+
+def bayes(columns=None, classes=("no", "yes"), likelihood="kernel", count=4000, epsilon=20.0, response="ill"):
+    """A naive Bayes classifier: each class has its own part of numbers, and prefers its own category."""
+    box = sf.Box({**LINE, **SEX} if columns is None else columns)
+    label = np.arange(count) % len(classes)
+    spread = np.mod(np.arange(count) * 0.7548776662466927, 1.0)
+    data = {}
+    for column_name, column in zip(box.names, box.columns, strict=True):
+        if isinstance(column, sf.Categorical):
+            place = np.where(spread < 0.8, label, label + 1) % len(column.categories)
+            data[column_name] = np.array(column.categories, dtype=object)[place]
+        else:
+            unit = (label + spread) / len(classes)
+            data[column_name] = column.low + unit * (column.high - column.low)
+    data[response] = np.array(classes, dtype=object)[label]
+    target = sf.NaiveBayes(response, list(classes), likelihood=likelihood)
+    privacy = sf.Privacy(epsilon=epsilon)
+    target = target.settled(box, count, privacy)
+    numbers = [not isinstance(column, sf.Categorical) and likelihood == "kernel" for column in box.columns]
+    basis = Attributes(tuple(sf.Binning(14) if smooth else None for smooth in numbers))
+    return without_noise(target, pd.DataFrame(data).infer_objects(), box, basis, privacy, count)
 
 
 SEX = {"sex": sf.Categorical(["F", "M"])}

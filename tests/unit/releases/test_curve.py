@@ -178,6 +178,16 @@ def test_everything_comes_back_bit_by_bit(privacy, tmp_path):
     assert (tmp_path / "again.sfumato").read_bytes() == (tmp_path / "c.sfumato").read_bytes()
 
 
+def test_a_file_does_not_tell_a_private_number_of_rows(tmp_path):
+    file = tmp_path / "small.sfumato"
+    publish(privacy=sf.Privacy(epsilon=1.0, neighbours="add-remove")).save(file)
+    document, arrays = read(file)
+    document["content"]["rows"] = 500
+    file.write_bytes(pack(arrays, metadata={"sfumato": json.dumps(document)}))
+    with pytest.raises(FileFormatError, match="contradicts the guarantee"):
+        sf.load(file)
+
+
 def test_a_part_can_be_saved_alone(noisy, tmp_path):
     noisy.high.save(tmp_path / "high.sfumato")
     assert sf.load(tmp_path / "high.sfumato")(GRID).tobytes() == noisy.high(GRID).tobytes()

@@ -12,6 +12,7 @@ from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import ParameterError
 from sfumato.releases.masses import NoisyMasses, kept_box, kept_kernel
+from sfumato.releases.uncertainty import half_width_of
 
 LINE = sf.Box({"t": (0, 10)})
 PLANE = sf.Box({"x": (0, 10), "y": (0, 5)})
@@ -103,6 +104,56 @@ def test_worst_limits_know_how_coarse_the_cells_are():
     assert coarse._rounding((0,), (0,)) == pytest.approx(steepest * 10 / 32, rel=0.01)
     wide, narrow = (np.diff(m.limits(GRID, (0,), (0,), 0.95, "worst"), axis=0) for m in (coarse, masses))
     assert (wide - narrow) / 2 == pytest.approx(steepest * (10 / 32 - 10 / 2048), rel=0.01)
+
+
+# --- limits of sums ---------------------------------------------------------------------------------------------
+
+
+def test_limits_of_sums_surround_the_weighted_masses():
+    values = np.random.default_rng(1).dirichlet(np.ones(12)) * 500
+    masses = make(values)
+    weights = masses.reconstruction().weights(GRID, (0,))
+    low, high = masses.sum_limits(GRID, 0.95, "noise")
+    assert (low + high) / 2 == pytest.approx(weights[0] @ values)
+    assert (high - low) / 2 == pytest.approx(half_width_of(weights, masses.law, 0.95))
+
+
+def test_limits_of_sums_do_not_know_the_number_of_records():
+    """Whether the rows are public makes no difference, and a sum without records is nought give or take."""
+    values = np.random.default_rng(1).dirichlet(np.ones(12)) * 500
+    private, public = (make(values, rows).sum_limits(GRID, 0.9, "noise") for rows in (None, 500))
+    assert np.array(private) == pytest.approx(np.array(public), rel=1e-6)
+    low, high = make([0.0] * 12).sum_limits(GRID, 0.9, "noise")
+    assert low == pytest.approx(-high)
+    assert (high > 0).all()
+
+
+@pytest.mark.parametrize("include", ["total", "worst"])
+def test_limits_of_sums_include_what_the_basis_misses(include):
+    masses = make([40.0] * 12)
+    linear = masses.reconstruction()
+    missed = linear.typical_miss((0,), 480) if include == "total" else linear.worst_miss(GRID, (0,))
+    narrow, wide = (np.array(masses.sum_limits(GRID, 0.9, i)) for i in ("noise", include))
+    more = 480 * (missed + masses._rounding((0,), (0,)))
+    assert narrow[0] - wide[0] == pytest.approx(np.broadcast_to(more, 21))
+    assert wide[1] - narrow[1] == pytest.approx(np.broadcast_to(more, 21))
+
+
+def test_limits_of_sums_grow_with_confidence_and_noise():
+    masses = make([40.0] * 12)
+    widths = [np.subtract(*masses.sum_limits(GRID, c, "noise")[::-1]) for c in (0.5, 0.9, 0.99)]
+    assert (widths[0] < widths[1]).all() and (widths[1] < widths[2]).all()
+    quiet = np.subtract(*make([40.0] * 12, epsilon=100.0).sum_limits(GRID, 0.9, "noise")[::-1])
+    assert quiet.mean() < widths[1].mean() / 10
+
+
+def test_limits_of_sums_on_two_columns():
+    values = np.random.default_rng(1).dirichlet(np.ones(80)) * 500
+    masses = make(values, lattice=sf.Binning((10, 8)), box=PLANE, bandwidth=[1.0, 0.7])
+    unit = np.random.default_rng(2).uniform(size=(9, 2))
+    low, high = masses.sum_limits(unit, 0.9, "noise")
+    one, two = masses.reconstruction().weights(unit, (0, 0))
+    assert (low + high) / 2 == pytest.approx(np.einsum("mi,mj,ij->m", one, two, values.reshape(10, 8)))
 
 
 def test_kept_columns():

@@ -134,7 +134,7 @@ def test_captions(release, said, quick):
 def test_slopes_are_listed(quick):
     release = machine(SPACE, kernel=LINEAR, weights=[[1.5, -0.25, 0.0, 0.0]])
     text = quick(release)
-    reach = machine_facts(release, 0.95, None)["slopes"]["rows"][0]["reach"]
+    reach = machine_facts(release, 0.95)["slopes"]["rows"][0]["reach"]
     assert f"age 1.5 {reach} bmi \N{MINUS SIGN}0.25 {reach}" in text
     several = quick(machine(SPACE, kernel=LINEAR, classes=("a", "b", "c")))
     assert "column a b c noise within" in several

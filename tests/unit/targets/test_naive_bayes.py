@@ -54,8 +54,9 @@ def no_noise(monkeypatch):
 
 
 def test_undeclared_classes_are_refused():
-    with pytest.raises(ParameterError, match=r"classes=\[...\].*never taken from the data"):
-        sf.NaiveBayes("ill", None)
+    for options in ({}, {"classes": None}):
+        with pytest.raises(ParameterError, match=r"classes=\[...\].*never taken from the data"):
+            sf.NaiveBayes("ill", **options)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,7 @@ def test_settings_are_checked():
         (KERNEL, sf.Box({"age": (0, 110), "ill": (0, 1)}), "response 'ill' must not be among the columns of the box"),
         (KERNEL, sf.Box({"age": (0, 110)}), r"one number per numeric column \(1\), got bandwidth=\(8.0, 3.0\)"),
         (KERNEL, sf.Box({"age": (0, 5), "bmi": (10, 60)}), "column 'age' is 5 wide"),
+        (KERNEL, sf.Box({"age": (0, 110), "bmi": (0, 60)}, max_norm=50), "a box with max_norm has no meaning here"),
     ],
 )
 def test_a_box_that_does_not_fit_is_refused_before_data_are_read(target, box, words):
@@ -124,13 +126,18 @@ def test_a_box_that_does_not_fit_is_refused_before_data_are_read(target, box, wo
 
 @pytest.mark.parametrize("basis", [sf.Binning(9), sf.Bernstein(5), sf.Step(5), sf.Landmarks(4)])
 def test_other_bases_are_refused(basis):
-    with pytest.raises(ParameterTypeError, match="basis"):
+    with pytest.raises(ParameterTypeError, match="use basis='auto'"):
         sf.release(KERNEL, FRAME, MIXED, ONE, basis=basis)
 
 
 @pytest.mark.parametrize(
     "lattices",
-    [(None, None, None), (sf.Binning(9), None), (sf.Binning(9), sf.Binning(2), sf.Binning(9)), (None, sf.Binning(9), None)],
+    [
+        (None, None, None),
+        (sf.Binning(9), None),
+        (sf.Binning(9), sf.Binning(2), sf.Binning(9)),
+        (None, sf.Binning(9), None),
+    ],
 )
 def test_every_smoothed_column_has_a_lattice_and_no_other(lattices):
     with pytest.raises(ParameterError, match="a lattice for each smoothed column, and for no other"):
@@ -143,7 +150,7 @@ def test_moments_have_no_lattice():
 
 
 def test_a_lattice_finer_than_the_kernel_is_refused():
-    with pytest.raises(ParameterError, match="points must be at most .* along column 'bmi'"):
+    with pytest.raises(ParameterError, match=r"points must be at most .* along column 'bmi'"):
         sf.release(KERNEL, FRAME, MIXED, ONE, basis=Attributes((sf.Binning(9), None, sf.Binning(3000))))
 
 
@@ -365,6 +372,12 @@ def test_every_grant_is_published(privacy, likelihood):
 def test_it_learns():
     release = sf.release(sf.NaiveBayes("ill", ["no", "yes"]), FRAME, MIXED, sf.Privacy(epsilon=20.0))
     assert (release.predict(FRAME) == ILL).mean() > 0.8
+
+
+def test_very_many_classes_have_coarser_cells():
+    target = sf.NaiveBayes("y", list(range(600)), likelihood="normal")
+    release = sf.release(target, (PAIR[0], np.arange(ROWS) * 1.0), PLANE, ONE)
+    assert release.predict(PAIR[0][:3]).shape == (3,)
 
 
 def test_categories_alone():

@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.core import mechanism
+from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from unit.targets.sources import SOURCES
 
@@ -27,7 +28,9 @@ def target(bandwidth=12.0, response="bp", range=(60, 220), **options):
 def formula(points, ages, pressures, rows=None, bandwidth=12.0, gap=4.0, limits=(60, 220), width=110.0):
     """Record by record, in the units of the column."""
     middle, rows = sum(limits) / 2, len(ages) if rows is None else rows
-    clipped = [(min(max(x, 0.0), width), min(max(y, limits[0]), limits[1])) for x, y in zip(ages, pressures, strict=True)]
+    clipped = [
+        (min(max(x, 0.0), width), min(max(y, limits[0]), limits[1])) for x, y in zip(ages, pressures, strict=True)
+    ]
     values, last = np.full(len(points), middle), 0.0
     for x, y in sorted(clipped):
         step = min(x - last, gap * width / rows)
@@ -82,6 +85,7 @@ def test_one_response_only(response):
         (sf.Box({"hour": sf.Periodic(0, 24)}), "not periodic.*use sf.NadarayaWatson"),
         (sf.Box({"sex": sf.Categorical(["F", "M"])}), "'sex' is categorical"),
         (sf.Box({"bp": (0, 300)}), "response 'bp' must not be among the columns of the box"),
+        (sf.Box({"age": (0, 1e150)}), "bandwidth=12.0 is too narrow for the column"),
     ],
 )
 def test_a_box_that_does_not_fit_is_refused_before_data_are_read(box, words):
@@ -107,7 +111,7 @@ def test_a_plan_needs_the_number_of_rows_too():
 
 @pytest.mark.parametrize("basis", [sf.Binning(9), sf.SplitLattice(9, 4.0), sf.Landmarks(4), sf.Coordinates()])
 def test_other_bases_are_refused(basis):
-    with pytest.raises(ParameterTypeError, match="basis must be .* for this target, got basis="):
+    with pytest.raises(ParameterTypeError, match=r"basis must be sf.Bernstein or sf.Step for this target"):
         sf.release(target(), (AGES[:, None], PRESSURES), LINE, ONE, basis=basis)
 
 
@@ -214,6 +218,28 @@ def test_a_replaced_record_keeps_within_the_certificate(no_noise):
             ages[7], pressures[7] = place, response
             largest = max(largest, np.abs(lattice_values((ages[:, None], pressures)) - before).max())
     assert 0 < largest <= bound
+
+
+def test_a_range_far_from_nought_keeps_within_the_certificate():
+    """Milliseconds since 1970, within one of them: there a double has steps twelve times the certificate."""
+    rows, low, wide = 200_000, 1.7e12, sf.PriestleyChao(88.0, range=(1.7e12, 1.7e12 + 1))
+    bound, last, largest = wide.certificate(LATTICE, LINE, rows, ONE), None, 0.0
+    for moved in range(60):  # one record after the other leaves 0 for a place of its own
+        places = np.zeros((rows, 1))
+        places[:moved, 0] = np.linspace(1, 110, 60)[:moved]
+        table = open_table((places, np.full(rows, low + 1)), LINE, "row")
+        values = wide.coefficients(table, LATTICE, LINE, bound)._values
+        largest = max(largest, 0.0 if last is None else np.abs(values - last).max())
+        last = values
+    assert 0 < largest <= bound.bound
+
+
+@pytest.mark.parametrize("low", [0.0, 1e12, 1e16])
+def test_a_range_far_from_nought_is_where_it_is(no_noise, low):
+    found = lattice_values((AGES[:, None], low + 8 * AGES / 110), range=(low, low + 8))
+    assert found - low == pytest.approx(
+        formula(NODES, AGES, 8 * AGES / 110, limits=(0, 8)), abs=2.0 if low > 1e15 else 1e-3
+    )
 
 
 @pytest.mark.parametrize("noise", ["auto", "laplace", "l2", "linf"])

@@ -102,7 +102,7 @@ def test_a_response_among_the_columns_of_the_box_is_refused_before_data_are_read
     ("box", "words"),
     [
         (sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"])}), "column 'sex' is categorical"),
-        (sf.Box([(0, 1)] * 4), "at most 3 columns, got 4"),
+        (sf.Box([(0, 1)] * 4), "1 to 3 columns, got 4"),
         (sf.Box({"age": (0, 5)}), "column 'age' is 5 wide"),
     ],
 )
@@ -124,7 +124,17 @@ def test_a_lattice_finer_than_the_kernel_is_refused_before_anything_is_paid(tmp_
     assert account.history() == []
 
 
+def test_noise_that_ties_both_parts_together_is_refused_before_anything_is_paid(tmp_path):
+    """Bands read the noise of each part alone, and so does the file."""
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", ONE)
+    with pytest.raises(ParameterError, match=r"noise='l2' ties both parts together; use noise='auto'"):
+        sf.release(TARGET, (AGES[:, None], PRESSURES), LINE, ONE, noise="l2", ledger=account)
+    assert account.history() == []
+
+
 def test_nothing_here_is_tuned():
+    with pytest.raises(ParameterError, match=r"bandwidth=sf.Tuned\(...\) is for densities"):
+        sf.NadarayaWatson(sf.Tuned([5.0, 9.0]), range=(0, 1))
     with pytest.raises(ParameterTypeError, match=r"basis=sf.Tuned"):
         sf.release(TARGET, (AGES[:, None], PRESSURES), LINE, ONE, basis=sf.Tuned([sf.Binning(5), sf.Binning(9)]))
 
