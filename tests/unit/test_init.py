@@ -41,21 +41,30 @@ PUBLIC = [
     "Privacy",
     "RBF",
     "Ridge",
+    "SampledCertificate",
+    "SamplerPlan",
     "Smooth",
     "SmoothedHinge",
     "SmoothedHuber",
     "SplitLattice",
+    "Statistic",
     "Step",
+    "Target",
     "Tuned",
     "UserKernel",
     "UserLoss",
+    "ValueRelease",
     "__version__",
     "errors",
     "load",
     "noise",
+    "oracles",
     "plan",
+    "private_bounds",
     "read_box",
     "release",
+    "sample_sensitivity",
+    "sampler_plan",
     "select",
 ]
 
@@ -78,7 +87,7 @@ def test_every_public_name_is_there(name):
     assert getattr(sf, name) is not None
 
 
-@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("__version__", "errors", "noise")])
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name not in ("__version__", "errors", "noise", "oracles")])
 def test_every_public_name_is_documented(name):
     assert getattr(sf, name).__doc__.strip()
 
@@ -88,6 +97,8 @@ def test_modules_and_callables():
     assert isinstance(sf.noise, types.ModuleType)
     assert callable(sf.noise.laplace)
     assert callable(sf.noise.gaussian)
+    assert isinstance(sf.oracles, types.ModuleType)
+    assert callable(sf.oracles.uniform)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -34,6 +34,8 @@ class Grid:
     @classmethod
     def over(cls, column: Interval) -> Grid:
         """The whole numbers of a whole-number column, else the finest grid that is not too large."""
+        if column.high - column.low < 1e-290:
+            raise ParameterError(f"quantiles need a column wider than 1e-290, got ({column.low!r}, {column.high!r})")
         finest = math.floor(math.log10(_MOST / (column.high - column.low)))
         digits = 0 if isinstance(column, Integer) else finest
         step = Fraction(10) ** -digits

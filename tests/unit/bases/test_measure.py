@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
 import sfumato as sf
-from sfumato.bases.measure import ROUGHNESS, _bend, to_simplex, nearest_measure, smoothing_matrix
+from sfumato.bases.measure import ROUGHNESS, _bend, nearest_measure, smoothing_matrix, to_simplex
 
 LINE, DAY = sf.Box([(0, 1)]), sf.Box([sf.Periodic(0, 1)])
 
