@@ -251,7 +251,7 @@ class Statistic(Target):
         check_sampled(self.sensitivity, n, self.length, None)
         note = "it holds for the function as run, with failures and non-finite numbers replaced by the fallback"
         known = certify(self.sensitivity, self.norm, "statistics", note, privacy)
-        widest = math.inf if self.range is None else _widest(self.range, self.length, known.norm)
+        widest = Given(self.length, self.range).widest(known.norm)
         if known.bound <= widest:
             return known
         return Certificate(known.norm, widest, privacy.neighbours, "enforced", "statistics")
@@ -383,13 +383,6 @@ def _pair(limits: Any) -> tuple[float, float]:
     if low >= high:
         raise ParameterError(f"range must have low < high, got range={limits!r}")
     return low, high
-
-
-def _widest(limits: tuple[float, float], length: int, norm: str) -> float:
-    """How far apart any two vectors within the limits are; nothing is known of a norm of the caller's."""
-    width = math.nextafter(limits[1] - limits[0], math.inf)
-    factors = {"linf": 1.0, "l1": float(length), "l2": math.sqrt(length)}
-    return math.nextafter(width * factors.get(norm, math.inf), math.inf)
 
 
 def _cells_of(basis: Tally, domain: Box) -> tuple[int, ...]:
