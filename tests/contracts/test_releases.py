@@ -328,3 +328,78 @@ class TestBayesWithCategories(BayesContract):
     def points(self):
         generator = np.random.default_rng(2)
         return np.column_stack([generator.integers(0, 4, 9), generator.uniform(size=(9, 2))])
+
+
+class ValueContract(ReleaseContract):
+    """Statistics of fifty records."""
+
+    box, privacy = sf.Box({"t": (0.0, 1.0)}), sf.Privacy(epsilon=1.0)
+    what, options = "mean", {}
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        return sf.release(sf.Statistic(self.what, **self.options), records, self.box, self.privacy)
+
+    def answers(self, release):
+        limits = [limit for confidence in (0.5, 0.99) for limit in release.interval(confidence)]
+        return [np.asarray(answer) for answer in (release.value, *limits)]
+
+    def test_text_shows_no_noisy_number(self, release):
+        """A single value is its own summary and shown with six digits; the numbers behind it are not."""
+        assert len(repr(release).split(";")[0]) < 80
+
+
+class TestMean(ValueContract):
+    pass
+
+
+class TestCompleteMean(ValueContract):
+    options = {"missing": "none"}
+
+
+class TestGaussianCovariance(ValueContract):
+    box = sf.Box({"t": (0.0, 1.0), "u": (-1.0, 1.0)})
+    what, privacy = "covariance", sf.Privacy(rho=0.1)
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        return sf.release(sf.Statistic(self.what), np.stack([records, -records], axis=1), self.box, self.privacy)
+
+
+class TestHistogram(ValueContract):
+    what, options = "histogram", {"bins": 5}
+
+
+class TestCountOfAPrivateNumber(ValueContract):
+    what, privacy = "count", sf.Privacy(epsilon=1.0, neighbours="add-remove")
+
+
+class TestMedianWithAnInterval(ValueContract):
+    what, options = "median", {"missing": "none", "interval_share": 0.3}
+
+
+class TestQuantiles(ValueContract):
+    what, privacy = "quantiles", sf.Privacy(rho=0.1)
+
+
+class TestSampledStatistic(ValueContract):
+    what, privacy = staticmethod(np.mean), sf.Privacy(epsilon=1.0, gamma=0.1)
+
+    @property
+    def options(self):
+        oracle = sf.oracles.uniform(self.box)
+        found = sf.sample_sensitivity(np.mean, oracle, 50, gamma=0.1, rule="exchangeable", seed=1, progress=False)
+        return {"sensitivity": found}
+
+    def test_it_says_that_it_is_random(self, loaded):
+        assert loaded.guarantee.confidence == 0.9
+        assert "random differential privacy only, gamma 0.1" in loaded.guarantee.assumptions[0]
+        assert loaded.law.certificate.known == "sampled"
+
+
+class TestPrivateBounds(ValueContract):
+    def make(self, data=None):
+        return sf.private_bounds(np.linspace(0, 1, 50) if data is None else data, privacy=self.privacy)
+
+    def answers(self, release):
+        return [release.value]

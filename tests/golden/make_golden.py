@@ -15,10 +15,13 @@ import numpy as np
 import sfumato as sf
 from sfumato.bases.attributes import Attributes
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.magnitudes import WIDEST
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.targets.base import Published
+from sfumato.core.privacy import Guarantee
+from sfumato.targets.base import Chosen, Published
+from sfumato.targets.bounds import Bounds
 
 HERE = Path(__file__).parent
 VERSION = 1
@@ -138,6 +141,48 @@ def regressions():
     yield "naive-bayes-normal", published(normal, Attributes((None,) * 3), mixed, private, None, moments)
 
 
+def statistic(target, box, privacy, rows, numbers):
+    """A statistic whose noisy numbers are known."""
+    basis = target.choose_basis(box, rows, privacy)
+    certificate = target.certificate(basis, box, rows, privacy)
+    law, promised = calibrate(certificate, target.size(basis, box), privacy)
+    values = np.array(numbers, dtype=np.float64)
+    return target.finish(Published(values, basis, box, rows, law, promised, None, privacy, "auto"))
+
+
+def sampled_certificate():
+    """What ``sf.sample_sensitivity`` once said; later versions may say it in other words."""
+    words = (
+        "random differential privacy only, gamma 0.1: the l1 sensitivity 0.85 was sampled (rule dkw, distance 285 of "
+        "285 pairs, rho 0.009745) from the oracle: Gaussian of mean 0.0 and deviation 1.0; it speaks of one random "
+        "pair of tables of 5 records, and of no pair that the oracle would not draw"
+    )
+    return sf.SampledCertificate(
+        "l1", 0.85, "replace", "sampled", "sampler", None, (words,), 0.9, gamma=0.1, m=285, k=285,
+        rho=0.00974461166524198, rule="dkw", n=5, size=1, oracle="Gaussian of mean 0.0 and deviation 1.0", seed=1,
+    )  # fmt: skip
+
+
+def statistics():
+    """One statistic of every flavour, small."""
+    plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    sexes = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"])})
+    pure = sf.Privacy(epsilon=1.0)
+    yield "value-mean", statistic(sf.Statistic("mean"), plane, pure, 400, [-71.5, 12.25, 804.5])
+    tally = statistic(sf.Statistic("histogram", bins=3), sexes, sf.Privacy(rho=0.25), 400, [40, -3, 120, 77, 9, 151])
+    yield "value-histogram", tally
+    median = sf.Statistic("median", "age", "none", interval_share=0.25)
+    basis = median.choose_basis(plane, 4000, pure)
+    promised = Guarantee(1.0, 0.0, None, None, "replace", "row")
+    chosen = Chosen(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, promised, None)
+    yield "value-median", median.finish(chosen)
+    counts = 10 * np.sin(np.arange(169.0)).round(1)
+    counts[[62, 105, 106]] = [150.0, 40.0, 777.0]
+    yield "value-bounds", statistic(Bounds(), sf.Box({"age": (-WIDEST, WIDEST)}), pure, 400, counts.round())
+    own = sf.Statistic(np.mean, sensitivity=sampled_certificate(), range=(-2, 2))
+    yield "value-random", statistic(own, sf.Box([(-9, 9)]), sf.Privacy(epsilon=0.5, gamma=0.1), 5, [0.375])
+
+
 def releases():
     """One release of every flavour, small."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -162,6 +207,7 @@ def releases():
     yield from densities()
     yield from machines()
     yield from regressions()
+    yield from statistics()
 
 
 def parts_of(release):
@@ -178,6 +224,8 @@ def basis_of(release):
     """What it is written in, in words."""
     if release.kind == "naive-bayes":
         return ", ".join(type(part).__name__ for part in release.likelihoods)
+    if release.kind == "value":
+        return repr(release.summary)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
 
@@ -196,6 +244,9 @@ def evaluated(release, points):
             "class_counts": release.counts.tolist(),
             "limits": [end.tolist() for end in release.band(points)],
         }
+    if release.kind == "value":
+        limits = [] if release.statistic == "bounds" else [np.asarray(end).tolist() for end in release.interval()]
+        return {"value": np.asarray(release.value).tolist(), "labels": release.labels, "limits": limits}
     if release.kind == "machine":
         return {
             "values": release(points).tolist(),
@@ -222,10 +273,17 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    points, guarantee = points_of(release.box), release.guarantee
+    if release.kind == "value":
+        return {"points": [], **evaluated(release, None), **promises(release)}
+    points = points_of(release.box)
+    listed = points if isinstance(points, list) else points.tolist()
+    return {"points": listed, **evaluated(release, points), **promises(release)}
+
+
+def promises(release):
+    """What it promises, on what, and with which noise."""
+    guarantee, law = release.guarantee, release.law
     return {
-        "points": points if isinstance(points, list) else points.tolist(),
-        **evaluated(release, points),
         "guarantee": {
             name: getattr(guarantee, name) for name in ("epsilon", "delta", "rho", "mu", "neighbours", "model")
         },
@@ -234,7 +292,7 @@ def expectations(release):
         "max_rows": getattr(guarantee.unit, "max_rows", None),
         "names": list(release.box.names),
         "basis": basis_of(release),
-        "noise": [release.law.kind, release.law.size, release.law.deviation],
+        "noise": None if law is None else [law.kind, law.size, law.deviation],
         "target": [list(pair) for pair in release.target],
     }
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.choosing import method_for, pick
 from sfumato.errors import ParameterError, ParameterTypeError
 
 PURE = sf.Privacy(epsilon=1.0)
@@ -82,9 +83,36 @@ def test_there_must_be_one_score_per_candidate(scores):
         sf.select("ab", scores, sensitivity=1.0, privacy=PURE)
 
 
-def test_there_must_be_candidates():
-    with pytest.raises(ParameterError, match="candidate"):
-        sf.select([], np.zeros(0), sensitivity=1.0, privacy=PURE)
+@pytest.mark.parametrize("candidates", [[], (), "", range(0), np.zeros(0)])
+@pytest.mark.parametrize("scores", [[], np.zeros(0), [1.0]])
+def test_there_must_be_candidates(candidates, scores):
+    with pytest.raises(ParameterError, match="candidates must be at least one, got none: there is nothing to choose"):
+        sf.select(candidates, scores, sensitivity=1.0, privacy=PURE)
+
+
+def test_no_candidates_cost_nothing(tmp_path):
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=PURE)
+    with pytest.raises(ParameterError, match="nothing to choose"):
+        sf.select([], [], sensitivity=1.0, privacy=PURE, ledger=account)
+    assert account.history() == []
+
+
+def test_the_method_follows_from_the_grant():
+    assert method_for(PURE) == method_for(sf.Privacy(epsilon=1.0, delta=1e-6)) == "permute-and-flip"
+    assert method_for(sf.Privacy(rho=0.5)) == "exponential"
+
+
+@pytest.mark.parametrize("method", ["permute-and-flip", "exponential"])
+def test_a_place_is_picked_without_paying(method):
+    assert pick(np.array([0.0, 1e9, 0.0]), 1.0, PURE, method) == 1
+    assert pick(np.array([0, 10**9, 0]), 1.0, PURE, method) == 1
+
+
+def test_equal_scores_are_equally_likely():
+    """Six thousand choices of three: each count within seven standard errors, wrong with probability below 1e-10."""
+    for method in ("permute-and-flip", "exponential"):
+        counts = np.bincount([pick(np.zeros(3), 1.0, PURE, method) for _ in range(6000)], minlength=3)
+        assert np.abs(counts - 2000).max() < 7 * math.sqrt(6000 * 2 / 9)
 
 
 @pytest.mark.parametrize("scores", [["a", "b"], [1j, 2j], [None, 1.0], np.array([1, 2], dtype=np.longdouble)])
@@ -102,3 +130,73 @@ def test_the_method_must_be_known(method):
 def test_permute_and_flip_needs_epsilon():
     with pytest.raises(ParameterError, match="rho"):
         sf.select("ab", [0.0, 1.0], sensitivity=1.0, privacy=sf.Privacy(rho=1.0), method="permute-and-flip")
+
+
+# --- a sensitivity that was sampled ----------------------------------------------------------------------------------
+
+
+def sampled(norm="linf", size=2, **options):
+    """Of the scores of some candidates: how many of nine records lie below each."""
+    scores = lambda x: [(x < (i + 1) / (size + 1)).sum() for i in range(size)]  # noqa: E731
+    return sf.sample_sensitivity(
+        scores, sf.oracles.uniform(sf.Box([(0, 1)])), 9, m=19, norm=norm, rule="exchangeable", seed=1, progress=False,
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_a_choice_on_a_sampled_sensitivity_is_random(norm, tmp_path):
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=PURE)
+    grant = sf.Privacy(epsilon=0.5, gamma=0.05)
+    assert sf.select("ab", [0, 10**9], sensitivity=sampled(norm), privacy=grant, ledger=account) == "b"
+    (entry,) = account.history()
+    assert (entry.random, entry.event.confidence) == (True, 0.95)
+    assert "random differential privacy" in entry.event.what
+    assert account.remaining().epsilon == 1.0
+    assert account.remaining(random=True).epsilon == 0.5
+
+
+def test_a_random_choice_is_warned_of_where_it_was_asked_for():
+    with pytest.warns(sf.errors.RandomPrivacyWarning, match="gamma 0.05") as caught:
+        sf.select("ab", [0, 1], sensitivity=sampled(), privacy=PURE)
+    assert [w.filename for w in caught] == [__file__]
+
+
+def test_a_random_choice_is_refused_where_differential_privacy_is_demanded():
+    with pytest.raises(ParameterError, match=r"gamma=0(\.0)?, but this sensitivity is only sampled"):
+        sf.select("ab", [0, 1], sensitivity=sampled(), privacy=sf.Privacy(epsilon=1.0, gamma=0))
+
+
+def test_a_sampled_sensitivity_is_that_of_these_candidates():
+    grant = sf.Privacy(epsilon=1.0, gamma=0.05)
+    with pytest.raises(ParameterError, match="sampled for responses of 2 numbers, the release has 3"):
+        sf.select("abc", [0, 1, 2], sensitivity=sampled(), privacy=grant)
+
+
+@pytest.mark.parametrize(
+    ("options", "privacy"),
+    [
+        ({"norm": lambda d: np.abs(d).max()}, sf.Privacy(epsilon=1.0)),
+        ({}, sf.Privacy(epsilon=1.0, neighbours="add-remove")),
+    ],
+)
+def test_a_certificate_must_bound_each_score_between_these_neighbours(options, privacy):
+    with pytest.raises(ParameterError, match="sensitivity must bound the scores in 'l1', 'l2' or 'linf'"):
+        sf.select("ab", [0, 1], sensitivity=sampled(**options), privacy=privacy)
+
+
+def test_a_stated_certificate_is_no_random_one(tmp_path):
+    stated = sf.Certificate("linf", 1.0, "replace", "stated", "page")
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=PURE)
+    assert sf.select("ab", [0, 10**9], sensitivity=stated, privacy=PURE, ledger=account) == "b"
+    assert [entry.random for entry in account.history()] == [False]
+
+
+def test_a_person_moves_scores_so_many_times(monkeypatch):
+    seen = []
+    monkeypatch.setattr("sfumato.choosing.pick", lambda scores, bound, *_: seen.append(bound) or 0)
+    stated = sf.Certificate("linf", 1.0, "replace", "stated", "page")
+    sf.select("ab", [0, 1], sensitivity=stated, privacy=sf.Privacy(epsilon=1.0, unit=sf.Person("id", 3)))
+    assert 3 <= seen[0] <= 3 * (1 + 1e-15)
+    with pytest.raises(ParameterError, match="a sampled sensitivity speaks of one row"):
+        sf.select("ab", [0, 1], sensitivity=sampled(), privacy=sf.Privacy(epsilon=1.0, unit=sf.Person("id", 3)))

@@ -526,3 +526,93 @@ def test_a_plan_of_a_learner_is_what_the_release_will_be(how):
     assert 0 < plan.mean_noise_error < plan.noise_error
     assert plan.lower_bound is None
     assert ("in the objective" in plan.noise) == ("in the objective" in str(plan)) == (how == "objective")
+
+
+# --- statistics, chosen or perturbed ---------------------------------------------------------------------------------
+
+PEOPLE = pd.DataFrame({"age": np.linspace(18, 90, 101), "bmi": np.linspace(18, 40, 101)[::-1]})
+
+
+def test_a_statistic_from_records_to_a_file_and_back(tmp_path):
+    r = sf.release(sf.Statistic("mean", "age"), PEOPLE, BOX, sf.Privacy(epsilon=1.0))
+    low, high = r.interval(confidence=0.95)
+    assert low < r.value < high
+    r.save(tmp_path / "mean.sfumato")
+    assert sf.load(tmp_path / "mean.sfumato").value == r.value
+    assert r.guarantee.epsilon == 1.0
+
+
+@pytest.mark.parametrize("grant", [PURE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, delta=1e-6)])
+def test_a_choice_promises_the_grant_and_never_uses_delta(grant):
+    r = sf.release(sf.Statistic("quantiles", "age"), PEOPLE, BOX, grant)
+    assert r.law is None
+    promised = r.guarantee
+    assert (promised.epsilon, promised.rho, promised.mu) == (grant.epsilon, grant.rho, None)
+    assert promised.delta == (None if grant.epsilon is None else 0.0)
+
+
+def test_each_level_is_chosen_with_its_part_of_the_grant(monkeypatch):
+    seen = []
+
+    def watch(scores, sensitivity, privacy, method):
+        seen.append((sensitivity, privacy, method))
+        return 7
+
+    monkeypatch.setattr("sfumato.pipeline.pick", watch)
+    target = sf.Statistic("quantiles", "age", "none", probabilities=[0.25, 0.5], interval_share=0.4)
+    r = sf.release(target, PEOPLE, BOX, PURE)
+    assert len(seen) == 6
+    assert sum(privacy.epsilon for _, privacy, _ in seen) == pytest.approx(1.0)
+    assert math.fsum(privacy.epsilon for _, privacy, _ in seen) <= 1.0
+    assert [privacy.epsilon for _, privacy, _ in seen] == pytest.approx([0.3, 0.3, 0.1, 0.1, 0.1, 0.1])
+    assert {method for _, _, method in seen} == {"permute-and-flip"}
+    assert r.numbers.tolist() == [0.07] * 6  # the eighth candidate of the grid
+
+
+def test_a_choice_is_paid_before_it_is_made(tmp_path, monkeypatch):
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=PURE)
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.pipeline.pick", crash)
+        with pytest.raises(KeyboardInterrupt):
+            sf.release(sf.Statistic("median", "age"), PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
+    assert [entry.status for entry in account.history()] == ["reserved"]
+    with pytest.raises(BudgetExceededError):
+        sf.release(sf.Statistic("median", "age"), PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
+
+
+def test_a_plan_of_a_choice_prints():
+    plan = sf.plan(sf.Statistic("median", "age"), BOX, PURE, 1000)
+    assert "permute-and-flip (errors are ranks" in str(plan)
+    assert 0 < plan.mean_noise_error < plan.noise_error < 0.1
+    assert plan.total_error == plan.noise_error
+    assert "exponential" in sf.plan(sf.Statistic("median", "age"), BOX, sf.Privacy(rho=0.5), 1000).noise
+
+
+def test_scores_do_not_print(monkeypatch):
+    seen = []
+    target = sf.Statistic("median", "age")
+    real = type(target).ballots
+    monkeypatch.setattr(type(target), "ballots", lambda *a: seen.extend(real(*a)) or seen)
+    sf.release(target, PEOPLE, BOX, PURE)
+    assert repr(seen) == "[<private scores>]"
+
+
+def test_only_a_target_that_chooses_has_ballots(target):
+    for method in (lambda: target.ballots(None, None, BOX, PURE), lambda: target.picked(None, [1])):
+        with pytest.raises(ParameterTypeError, match="this target chooses nothing"):
+            method()
+    with pytest.raises(ParameterTypeError, match="this target chooses nothing"):
+        target.predict_ranks(None, PURE, 10, 0.9)
+
+
+def test_a_warning_about_random_privacy_points_at_the_caller():
+    certificate = sf.sample_sensitivity(np.mean, sf.oracles.uniform(LINE), 9, m=19, rule="exchangeable", progress=False)
+    own = sf.Statistic(np.mean, sensitivity=certificate)
+    for ask in (lambda: sf.release(own, np.zeros(9), LINE, PURE), lambda: sf.plan(own, LINE, PURE, 9)):
+        with pytest.warns(sf.errors.RandomPrivacyWarning, match=r"grant sf.Privacy\(..., gamma=0.05\)") as caught:
+            ask()
+        assert [w.filename for w in caught] == [__file__]

@@ -16,6 +16,7 @@ from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
+LARGEST_GRID = 2**22
 _MOST = 100_000  # values to choose from; between a tenth of this and this, in powers of ten
 _FINEST_LEVEL = 10**6  # levels are read to six decimals, so that scores are whole numbers
 
@@ -34,11 +35,13 @@ class Grid:
     @classmethod
     def over(cls, column: Interval) -> Grid:
         """The whole numbers of a whole-number column, else the finest grid that is not too large."""
+        if column.high - column.low < 1e-290:
+            raise ParameterError(f"quantiles need a column wider than 1e-290, got ({column.low!r}, {column.high!r})")
         finest = math.floor(math.log10(_MOST / (column.high - column.low)))
         digits = 0 if isinstance(column, Integer) else finest
         step = Fraction(10) ** -digits
         first, last = math.ceil(Fraction(column.low) / step), math.floor(Fraction(column.high) / step)
-        if last - first + 1 > 2**22:
+        if last - first + 1 > LARGEST_GRID:
             raise ParameterError(f"there are {last - first + 1} whole numbers to choose from; declare a real column")
         return cls(first, last - first + 1, digits)
 

@@ -262,6 +262,14 @@ class Given(Summary):
     def limits(self, box: Box, values: Floats, widths: Floats, rows: int | None) -> Limits:
         return self._within(values - widths), self._within(values + widths)
 
+    def widest(self, norm: str) -> float:
+        """How far apart any two vectors within the range are, from above; infinitely in a norm of the caller's."""
+        if self.range is None:
+            return math.inf
+        width = math.nextafter(self.range[1] - self.range[0], math.inf)
+        factor = {"linf": 1.0, "l1": float(self.length), "l2": math.sqrt(self.length)}.get(norm, math.inf)
+        return math.nextafter(width * factor, math.inf)
+
     def _within(self, values: Floats) -> Floats:
         kept = values if self.range is None else np.clip(values, *self.range)
         return kept.reshape(()) if self.length == 1 else kept

@@ -57,8 +57,10 @@ class Privacy:
         one_of("neighbours", self.neighbours, RELATIONS)
         if self.unit != "row" and not isinstance(self.unit, Person):
             raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={self.unit!r}")
-        if self.gamma is not None and not 0 <= finite_number("gamma", self.gamma) < 1:
-            raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")
+        if self.gamma is not None:
+            if not 0 <= finite_number("gamma", self.gamma) < 1:
+                raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")
+            object.__setattr__(self, "gamma", float(self.gamma))  # equal grants are written alike
 
     def check_confidence(self, confidence: float) -> None:
         """Refuse a sensitivity that was sampled with less confidence than the grant demands."""

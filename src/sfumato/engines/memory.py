@@ -25,6 +25,7 @@ Contribution = Callable[[Floats], Integers]
 
 # Rows that are put into cells at a time: numbers on the way stay in the cache, and in memory that malloc keeps.
 _BLOCK = 16_384
+_HELD = 2**24  # integers that contributions may hold at once
 
 
 class Engine(Protocol):
@@ -62,7 +63,8 @@ class MemoryEngine:
         if table.rows * budget >= 2**61:
             raise ParameterError(f"so many records of up to {budget} steps do not fit 64 bits: use a coarser grid")
         total = np.zeros(size, dtype=np.int64)
-        for records in table.chunks(box, self.chunk_rows):
+        # Wide contributions come in shorter chunks: what is held at once does not depend on how many there are.
+        for records in table.chunks(box, min(self.chunk_rows, max(1, _HELD // size))):
             total += contribution(records).sum(axis=0)
         return total
 

@@ -161,6 +161,8 @@ def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     """Refuse a promise that the noise could not keep: the certificate calls for at least so much."""
     privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
     needed, kept = calibrate(law.certificate, law.size, privacy, law.kind)
+    if guarantee.model != "central":
+        raise ParameterError("noise at the door is central privacy, and the guarantee says otherwise")
     if guarantee.confidence > kept.confidence:
         raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
     if not {*kept.assumptions} <= {*guarantee.assumptions}:

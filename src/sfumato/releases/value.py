@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
-from sfumato.bases.quantiles import Grid, Quantiles, check_level
+from sfumato.bases.quantiles import LARGEST_GRID, Grid, Quantiles, check_level
 from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
 from sfumato.checks import finite_number, one_of, positive_integer, positive_number, probability
 from sfumato.core.box import Box, Categorical
@@ -112,7 +112,9 @@ class ValueRelease(Shown, Release):
             raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
         if arrays["numbers"].shape != (summary.size(box),):
             raise ParameterError(f"the statistic needs {summary.size(box)} numbers, got {arrays['numbers'].shape}")
-        if common["law"] is None and (promised.mu is not None or promised.confidence != 1):
+        if common["law"] is None and (
+            promised.mu is not None or promised.confidence != 1 or promised.delta or promised.model != "central"
+        ):
             raise ParameterError("a choice is pure: its guarantee has no mu and is not random")
         _check_law(common["law"], summary, box, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
         return cls(**common, domain=box, summary=summary, numbers=arrays["numbers"], rows=rows)
@@ -134,7 +136,7 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
     if (
         isinstance(summary, Given)
         and certificate.known in ("proved", "enforced")
-        and (summary.range is None or certificate.bound < (summary.range[1] - summary.range[0]) * (1 - 1e-12))
+        and (summary.range is None or certificate.bound < summary.widest(certificate.norm) * (1 - 1e-12))
     ):
         raise ParameterError("nothing enforces the sensitivity of a caller's own statistic but a range as narrow as it")
     if certificate.exponent != summary.exponent:
@@ -167,6 +169,8 @@ def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
         exact_keys(data, {"statistic", "complete"}, "the statistic")
         return Total(complete)
     if statistic in ("median", "quantiles"):
+        if box.dimension != 1:
+            raise ParameterError(f"a {statistic} is of one column, got {list(box.names)}")
         return _quantiles_from_json(data, statistic, complete)
     exact_keys(data, {"statistic", "complete", "weight"}, "the statistic")
     weight = data["weight"]
@@ -191,7 +195,8 @@ def _quantiles_from_json(data: Mapping[str, Any], statistic: str, complete: bool
     exact_keys(data["grid"], {"first", "count", "digits"}, "the grid")
     if not all(type(v) is int for v in data["grid"].values()) or abs(data["grid"]["digits"]) > 300:
         raise ParameterError(f"the grid must be whole numbers, got {data['grid']!r}")
-    positive_integer("count", data["grid"]["count"])
+    if positive_integer("count", data["grid"]["count"]) > LARGEST_GRID or abs(data["grid"]["first"]) > 2**80:
+        raise ParameterError(f"the grid is too large, got {data['grid']!r}")
     flank, share = finite_number("flank", data["flank"]), finite_number("share", data["share"])
     if not (0 <= flank <= 0.5 and 0 <= share < 1 and (flank > 0) == (share > 0)):
         raise ParameterError(f"flank and share must be small and come together, got {flank!r}, {share!r}")

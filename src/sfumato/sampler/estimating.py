@@ -18,7 +18,7 @@ from sfumato.checks import as_written, one_of, positive_integer, share_of
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.oracles import Generator, Oracle, fresh_seed, stream
-from sfumato.sampler.pairs import NORMS, Pair, Respond, distance, draw_pair, rows
+from sfumato.sampler.pairs import NORMS, Pair, Respond, counted, distance, draw_pair, rows
 from sfumato.sampler.plans import SamplerPlan, sampler_plan
 from sfumato.sampler.watching import watching
 from sfumato.targets.base import Target
@@ -235,7 +235,7 @@ def _compare_records(
     for block, start in enumerate(range(0, m, _BLOCK)):
         count = min(_BLOCK, m - start)
         if isinstance(work.oracle, Oracle):
-            drawn = work.oracle.draw(2 * count, work.generator(block))
+            drawn = counted(work.oracle.draw(2 * count, work.generator(block)), 2 * count)
             moved = own(rows(drawn, 0, count)) - own(rows(drawn, count, 2 * count))
         else:
             pairs = [work.pair(start + i) for i in range(count)]
@@ -248,9 +248,10 @@ def _compare_records(
 
 
 def _bound(found: Floats, plan: SamplerPlan) -> float:
-    if not np.isfinite(found).all() or (found < 0).any():
+    wrong = ~np.isfinite(found) | (found < 0)
+    if wrong.any():
         raise ParameterError(
-            f"{int(np.sum(~np.isfinite(found)))} of {plan.m} pairs are not a finite distance apart: no bound follows; "
+            f"{int(wrong.sum())} of {plan.m} pairs are not a finite distance apart: no bound follows; "
             "bound the target's values, or mend its norm"
         )
     bound = float(np.partition(found, plan.k - 1)[plan.k - 1])

@@ -53,8 +53,15 @@ def distance(norm: str | Callable[..., float]) -> Distance:
     if isinstance(norm, str):
         return lambda first, second: NORMS[norm](_numbers(first) - _matching(first, second))
     if _arguments(norm) == 2:
-        return lambda first, second: float(norm(first, second))
-    return lambda first, second: float(norm(np.asarray(first) - np.asarray(second)))
+        return lambda first, second: _one_number(norm(first, second))
+    return lambda first, second: _one_number(norm(np.asarray(first) - np.asarray(second)))
+
+
+def _one_number(far: Any) -> float:
+    try:
+        return float(far)
+    except (TypeError, ValueError):
+        raise ParameterTypeError(f"norm must return one number, got {type(far).__name__}") from None
 
 
 def _arguments(norm: Callable[..., float]) -> int:
@@ -89,13 +96,13 @@ def _matching(first: Any, second: Any) -> Floats:
 def draw_pair(oracle: Any, n: int, generator: Generator) -> Pair:
     """Two tables of ``n`` records that differ in the last: all of it from the generator if the oracle allows."""
     if not isinstance(oracle, Oracle):
-        return replace_last(_counted(oracle(n), n), _counted(oracle(1), 1))
+        return replace_last(counted(oracle(n), n), counted(oracle(1), 1))
     # Independent records: the last of n + 1 is the one that replaces.
-    records = _counted(oracle.draw(n + 1, generator), n + 1)
+    records = counted(oracle.draw(n + 1, generator), n + 1)
     return replace_last(rows(records, 0, n), rows(records, n, n + 1))
 
 
-def _counted(records: Any, n: int) -> Any:
+def counted(records: Any, n: int) -> Any:
     """The oracle is public: whatever is wrong with its records is said aloud."""
     parts = records if isinstance(records, tuple) else (records,)
     for part in parts:
@@ -116,7 +123,12 @@ def rows(records: Any, start: int, stop: int) -> Any:
         return tuple(rows(part, start, stop) for part in records)
     if isinstance(records, np.ndarray | list):
         return records[start:stop]
-    return nw.from_native(records, eager_only=True)[start:stop].to_native()
+    try:
+        return nw.from_native(records, eager_only=True)[start:stop].to_native()
+    except TypeError:
+        raise ParameterTypeError(
+            f"the oracle must return records (an array, a list or a table), got {type(records).__name__}"
+        ) from None
 
 
 def replace_last(records: Any, other: Any) -> Pair:

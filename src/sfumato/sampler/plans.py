@@ -93,6 +93,8 @@ def _least_pairs(gamma: float, rho: float | None) -> tuple[float, int]:
         rho = math.exp(float(lambertw(-gamma / (2 * math.sqrt(math.e)), -1).real) + 0.5)
     if rho >= gamma:
         raise ParameterError(f"rho must be below gamma={gamma!r} for rule='dkw', got rho={rho!r}")
+    if gamma < 1e-9:
+        raise ParameterError(f"gamma={gamma!r} needs more than 1e19 pairs; take a larger gamma or another rule")
     return rho, math.ceil(math.log(1 / rho) / (2 * (gamma - rho) ** 2))
 
 

@@ -146,6 +146,8 @@ class BlackBox(Target):
 
         ``sf.release`` must hide every failure of ``fit`` behind the fallback; rehearse first.
         """
+        if box is None or basis is None:
+            raise ParameterTypeError("a black box is a function: give box= and basis=sf.Bernstein(k) to look at it on")
         return values_on(self.fit(data), basis.lattice(box))
 
     def predict(self, basis: LatticeBasis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:

@@ -162,7 +162,10 @@ class KDE(Target):
         kernel, points = self.gaussian(box), to_unit(box, basis.lattice(box), "clip")
 
         def shares(records: Any) -> NDArray[np.float64]:
-            cleaned = box.clean(np.asarray(records, dtype=np.float64).reshape(len(records), box.dimension))
+            numbers = np.asarray(records, dtype=np.float64)
+            if numbers.shape not in ((len(records), box.dimension), (len(records),) * (box.dimension == 1)):
+                raise ParameterError(f"the records have shape {numbers.shape}, the box {box.dimension} columns")
+            cleaned = box.clean(numbers.reshape(len(records), box.dimension))
             values = kernel.values(box, (cleaned - box.low) / (box.high - box.low), points) / n
             return np.where(np.isnan(cleaned).any(axis=1, keepdims=True), 0.0, values)
 

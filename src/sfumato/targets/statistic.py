@@ -112,9 +112,10 @@ class Statistic(Target):
             raise ParameterTypeError(
                 "sensitivity is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
             )
-        for name in ("bins", "probabilities", "interval_share"):
-            if getattr(self, name):
-                raise ParameterError(f"{name} is for built-in statistics, got {name}={getattr(self, name)!r}")
+        given = {"bins": self.bins, "probabilities": self.probabilities, "interval_share": self.interval_share or None}
+        for name, value in given.items():
+            if value is not None:
+                raise ParameterError(f"{name} is for built-in statistics, got {name}={value!r}")
         object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
         one_of("norm", self.norm, NORMS[:3])
         positive_integer("length", self.length)
@@ -132,8 +133,7 @@ class Statistic(Target):
                 raise ParameterError(
                     f"{name} is for a function of yours; that of a {self.what} is known, got {getattr(self, name)!r}"
                 )
-        names = self.names
-        if names is not None and not _are_names(names):
+        if self.column is not None and not _are_names(self.column):
             raise ParameterTypeError(f"column must be a name or several different names, got column={self.column!r}")
         if self.bins is not None and self.what != "histogram":
             raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={self.bins!r}")
@@ -145,9 +145,9 @@ class Statistic(Target):
             if not levels:
                 raise ParameterError(f"interval_share is for quantiles, got what={self.what!r}")
         if self.what == "quantiles":
-            asked = (0.25, 0.5, 0.75) if self.probabilities is None else tuple(self.probabilities)
-            if not asked:
-                raise ParameterError("probabilities must be at least one level, got none")
+            asked = (0.25, 0.5, 0.75) if self.probabilities is None else self.probabilities
+            if not isinstance(asked, Sequence | np.ndarray) or not len(asked):
+                raise ParameterTypeError(f"probabilities must be a list of one level or more, got {asked!r}")
             object.__setattr__(self, "probabilities", tuple(check_level(level) for level in asked))
 
     @property
@@ -188,6 +188,8 @@ class Statistic(Target):
         domain = self.domain(box)
         if self.what in NUMERIC:
             domain.intervals()
+        if self.what in ("variance", "covariance") and float(np.max(domain.high / 2 - domain.low / 2)) > 1e150:
+            raise ParameterError(f"the square of a column's width is beyond 64-bit floats, got {domain!r}")
         if self.what in ("median", "quantiles") and domain.dimension != 1:
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
@@ -249,7 +251,7 @@ class Statistic(Target):
         check_sampled(self.sensitivity, n, self.length, None)
         note = "it holds for the function as run, with failures and non-finite numbers replaced by the fallback"
         known = certify(self.sensitivity, self.norm, "statistics", note, privacy)
-        widest = math.inf if self.range is None else _widest(self.range, self.length, known.norm)
+        widest = Given(self.length, self.range).widest(known.norm)
         if known.bound <= widest:
             return known
         return Certificate(known.norm, widest, privacy.neighbours, "enforced", "statistics")
@@ -316,8 +318,9 @@ class Statistic(Target):
         domain, rows = self.domain(box), n or _EXPECTED_ROWS
         width = widths_of_each(law, confidence)
         mean = min(1.0, norm_mean(law) / float(width.max()))
-        low, high = basis.limits(domain, basis.typical(domain, rows), width, rows)
-        wide = float(np.max(high - low)) / 2
+        typical = basis.typical(domain, rows)
+        value, (low, high) = basis.estimate(domain, typical, rows), basis.limits(domain, typical, width, rows)
+        wide = float(max(np.max(high - value), np.max(value - low)))
         return Errors(wide * mean, wide, 0.0, None)
 
     def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
@@ -368,8 +371,9 @@ def certify_summary(summary: Summary, domain: Box, privacy: Privacy) -> Certific
     return Certificate(norm, bound, privacy.neighbours, "enforced", "statistics", summary.exponent)
 
 
-def _are_names(names: tuple[Any, ...]) -> bool:
-    return bool(names) and all(isinstance(name, str) for name in names) and len({*names}) == len(names)
+def _are_names(names: Any) -> bool:
+    names = (names,) if isinstance(names, str) else names
+    return isinstance(names, Sequence) and {*map(type, names)} == {str} and len({*names}) == len(names)
 
 
 def _pair(limits: Any) -> tuple[float, float]:
@@ -379,13 +383,6 @@ def _pair(limits: Any) -> tuple[float, float]:
     if low >= high:
         raise ParameterError(f"range must have low < high, got range={limits!r}")
     return low, high
-
-
-def _widest(limits: tuple[float, float], length: int, norm: str) -> float:
-    """How far apart any two vectors within the limits are; nothing is known of a norm of the caller's."""
-    width = math.nextafter(limits[1] - limits[0], math.inf)
-    factors = {"linf": 1.0, "l1": float(length), "l2": math.sqrt(length)}
-    return math.nextafter(width * factors.get(norm, math.inf), math.inf)
 
 
 def _cells_of(basis: Tally, domain: Box) -> tuple[int, ...]:

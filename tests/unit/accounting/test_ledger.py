@@ -137,6 +137,120 @@ def test_random_entries_are_kept_apart(account):
     assert account.remaining().epsilon == 2.0
 
 
+SAMPLED = sf.SampledCertificate(
+    "l1", 0.25, "replace", "sampled", "sampler", None, ("random only",), 0.9,
+    gamma=0.1, m=9, k=9, rho=None, rule="exchangeable", n=4, size=1, oracle="made up",
+)  # fmt: skip
+
+
+def publish_random(account, epsilon=0.5, **options):
+    target = sf.Statistic(np.mean, sensitivity=SAMPLED)
+    return sf.release(target, np.zeros(4), BOX, sf.Privacy(epsilon=epsilon, gamma=0.1), ledger=account, **options)
+
+
+def random_event(confidence, epsilon=0.125):
+    event = event_of_grant(sf.Privacy(epsilon=epsilon))
+    return type(event)(**{**vars(event), "confidence": confidence})
+
+
+def test_a_release_on_a_sampled_sensitivity_is_a_random_entry(account):
+    release = publish_random(account)
+    assert release.receipt.entry == 1
+    assert account.remaining().epsilon == 3.0
+    assert account.remaining(random=True).epsilon == 2.5
+    (entry,) = account.history()
+    assert (entry.random, entry.event.confidence, entry.status) == (True, 0.9, "published")
+    assert "caller's" in entry.event.what
+    publish(account)
+    assert {(entry.random, entry.number) for entry in account.history()} == {(True, 1), (False, 1)}
+
+
+def test_a_limit_may_have_a_gamma_that_random_entries_share(ledger):
+    account = ledger.account("random", limit=sf.Privacy(epsilon=9.0, gamma=0.25))
+    publish_random(account)
+    publish_random(account)
+    assert not account.would_cost(random_event(0.9)).fits
+    assert account.would_cost(random_event(0.95)).fits
+    with pytest.raises(BudgetExceededError, match=r"allows gamma 0.25 in all .*confidence 0.9; nothing was released"):
+        publish_random(account)
+    publish(account)  # differential privacy proper has no gamma
+    account.charge(random_event(0.95))
+    with pytest.raises(BudgetExceededError, match="gamma"):
+        account.charge(random_event(0.999))
+    assert len(account.history()) == 4
+
+
+@pytest.mark.parametrize(("gamma", "each"), [(1.0, 0.1), (0.3, 0.1), (0.7, 0.07)])
+def test_gammas_add_up_as_they_are_written(ledger, gamma, each):
+    """Ten times one tenth make one, whatever doubles think of one minus a tenth."""
+    limit = 0.999999 if gamma == 1.0 else gamma
+    account = ledger.account(f"sum {gamma}", limit=sf.Privacy(epsilon=9.0, gamma=limit))
+    for _ in range(round(gamma / each) - (gamma == 1.0)):
+        account.charge(random_event(1 - each))
+    with pytest.raises(BudgetExceededError, match="gamma"):
+        account.charge(random_event(1 - each))
+
+
+@pytest.mark.parametrize("gamma", [0, 0.0])
+def test_an_account_of_differential_privacy_proper_takes_nothing_random(ledger, gamma):
+    account = ledger.account("proper", limit=sf.Privacy(epsilon=9.0, gamma=gamma))
+    assert not account.would_cost(random_event(0.999999)).fits
+    with pytest.raises(BudgetExceededError, match="allows gamma 0"):
+        publish_random(account)
+    publish(account)
+    assert [entry.random for entry in account.history()] == [False]
+
+
+def test_an_account_without_a_gamma_takes_any_that_its_epsilon_allows(account):
+    for _ in range(6):
+        publish_random(account)
+    with pytest.raises(BudgetExceededError, match=r"left epsilon 0.0"):
+        publish_random(account)
+
+
+def test_a_gamma_is_part_of_the_limit(ledger):
+    account = ledger.account("random", limit=sf.Privacy(epsilon=9.0, gamma=0.25))
+    assert ledger.account("random", limit=sf.Privacy(epsilon=9.0, gamma=0.25)) == account
+    assert account.remaining().limit.gamma == 0.25
+    for other in (None, 0.5):
+        with pytest.raises(LedgerError):
+            ledger.account("random", limit=sf.Privacy(epsilon=9.0, gamma=other))
+    receipt = publish_random(account).receipt
+    assert "gamma 0.25" in receipt.limit
+
+
+def test_would_cost_of_a_choice(account):
+    """A plan of a quantile has no noise law: it is a pure selection."""
+    for what in ("median", "quantiles"):
+        plan = sf.plan(sf.Statistic(what), BOX, sf.Privacy(epsilon=2.0, delta=1e-7), 100)
+        assert plan.law is None
+        quote = account.would_cost(plan)
+        assert quote.fits and quote.after.epsilon == 1.0
+    assert not account.would_cost(sf.plan(sf.Statistic("median"), BOX, sf.Privacy(epsilon=4.0), 100)).fits
+    assert account.history() == []
+
+
+@pytest.mark.parametrize(
+    ("grant", "mechanism"), [({"epsilon": 0.5}, "permute-and-flip"), ({"rho": 0.1}, "exponential")]
+)
+def test_a_choice_is_charged_once_for_all_its_levels(ledger, grant, mechanism):
+    account = ledger.account("choices", limit=sf.Privacy(rho=1.0), accountant="zcdp")
+    release = sf.release(sf.Statistic("quantiles"), np.zeros(9), BOX, sf.Privacy(**grant), ledger=account)
+    (entry,) = account.history()
+    assert entry.event.mechanism == mechanism
+    assert (entry.event.epsilon, entry.event.rho) == (grant.get("epsilon"), grant.get("rho"))
+    assert release.receipt.entry == 1
+    assert account.would_cost(release).fits
+
+
+def test_would_cost_of_a_random_plan_counts_in_the_random_book(account):
+    target = sf.Statistic(np.mean, sensitivity=SAMPLED)
+    plan = sf.plan(target, BOX, sf.Privacy(epsilon=2.0, gamma=0.1), 4)
+    assert account.would_cost(plan).after.epsilon == 1.0
+    publish_random(account, epsilon=2.0)
+    assert not account.would_cost(plan).fits
+
+
 def test_recount_adds_up_the_same(account):
     for epsilon in (0.5, 0.25, 0.125):
         account.charge(event_of_grant(sf.Privacy(epsilon=epsilon)))
@@ -483,3 +597,9 @@ def test_a_worker_that_forks_again_still_shares_its_lock(account):
     worker.join(60)
     assert worker.exitcode == 0
     assert account.remaining().epsilon == 2.5
+
+
+def test_equal_gammas_are_one_limit(tmp_path):
+    ledger = sf.Ledger(tmp_path / "budget.db")
+    account = ledger.account("a", limit=sf.Privacy(epsilon=1.0, gamma=0))
+    assert ledger.account("a", limit=sf.Privacy(epsilon=1.0, gamma=0.0)) == account

@@ -167,7 +167,11 @@ def test_columns_without_names_are_called_x0(sfumato, here):
     [
         (["nothing.sfumato", "new.csv"], 3, "nothing.sfumato: there is no such file"),
         (["new.csv", "new.csv"], 3, "new.csv"),
-        (["curve.sfumato", "new.csv"], 2, "a release of kind 'function', this needs a learner or a curve; use 'sfumato evaluate'"),
+        (
+            ["curve.sfumato", "new.csv"],
+            2,
+            "a release of kind 'function', this needs a learner or a curve; use 'sfumato evaluate'",
+        ),
         (["model.sfumato", "nothing.csv"], 3, "nothing.csv: there is no such file"),
         (["model.sfumato", "model.sfumato"], 2, "the name must end in"),
         (["model.sfumato", "half.csv"], 2, "half.csv: no column 'bmi', which the learner needs; it has 'age'"),

@@ -105,3 +105,9 @@ def test_a_sum_moves_by_two_records_when_one_is_replaced(neighbours, unit, bound
 def test_certificates_compare_by_content():
     assert Certificate("linf", 0.5, "replace", "stated", "bernstein", None, ("it holds",)) == ROW
     assert Certificate("linf", 0.6, "replace", "stated", "bernstein", None, ("it holds",)) != ROW
+
+
+def test_a_norm_of_the_users_own_is_known_as_that():
+    own = Certificate("user", 0.5, "replace", "sampled", "sampler", confidence=0.9)
+    assert own.norm == "user"
+    assert isinstance(own.bound, float)

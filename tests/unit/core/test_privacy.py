@@ -1,9 +1,11 @@
 """What a caller may grant, and what a guarantee says."""
 
+import json
 import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from sfumato.core.gaussian import gaussian_delta, zcdp_delta
@@ -34,6 +36,28 @@ def test_the_amount_must_be_positive_and_finite(name, value):
     with pytest.raises(ParameterError, match=name) as error:
         Privacy(**{name: value})
     assert f"{name}={value!r}" in str(error.value)
+
+
+@pytest.mark.parametrize("gamma", [None, 0, 0.0, 0.05, 0.999])
+def test_how_often_a_sampled_sensitivity_may_fall_short(gamma):
+    assert Privacy(epsilon=1, gamma=gamma).gamma == gamma
+    assert Privacy(rho=1, gamma=gamma).gamma == gamma
+
+
+def test_nothing_is_said_about_sampled_sensitivities_by_default():
+    assert Privacy(epsilon=1).gamma is None
+
+
+@pytest.mark.parametrize("gamma", [1, 1.0, -0.1, 2, math.inf, math.nan])
+def test_gamma_lies_below_one(gamma):
+    with pytest.raises(ParameterError, match=f"gamma must .*got gamma={gamma!r}"):
+        Privacy(epsilon=1, gamma=gamma)
+
+
+@pytest.mark.parametrize("gamma", ["0.1", True, [0.1]])
+def test_gamma_is_a_number(gamma):
+    with pytest.raises(ParameterTypeError, match="gamma must be a number"):
+        Privacy(epsilon=1, gamma=gamma)
 
 
 @pytest.mark.parametrize("name", ["epsilon", "rho"])
@@ -182,3 +206,9 @@ def test_epsilon_at_checks_delta(delta):
 )
 def test_a_guarantee_reads_as_a_sentence(guarantee, words):
     assert str(guarantee) == words
+
+
+@pytest.mark.parametrize("gamma", [0, np.float32(0.5), np.float64(0.25)])
+def test_gamma_becomes_a_float(gamma):
+    assert type(Privacy(epsilon=1, gamma=gamma).gamma) is float
+    json.dumps(Privacy(epsilon=1, gamma=gamma).gamma)

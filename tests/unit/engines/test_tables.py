@@ -600,3 +600,42 @@ def test_no_identifier_raises_in_polars_and_arrow(identifiers):
     for make in (pl.DataFrame, pa.table):
         table = open_table(make({"age": [1.0, 2.0, 3.0], "id": identifiers}), AGE, sf.Person("id", 1))
         assert 0 <= table.rows <= 3
+
+
+# --- some of the columns --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [["age"], ["bmi"], ["bmi", "age"], ["age", "bmi"]])
+@pytest.mark.parametrize("pair", [False, True])
+def test_some_columns_of_an_array_in_any_order(names, pair):
+    data = (RAW, np.zeros(len(RAW))) if pair else RAW
+    table = open_table(data, BOX, "row").only(BOX, names)
+    narrow = sf.Box({name: dict(zip(BOX.names, BOX.columns, strict=True))[name] for name in names})
+    wanted = np.array(CLEAN)[:, [BOX.names.index(name) for name in names]]
+    assert np.array_equal(chunks(table, narrow), wanted, equal_nan=True)
+    assert table.rows == len(RAW)
+
+
+def test_a_flat_array_is_its_one_column():
+    table = open_table(np.array([1.0, 200.0]), AGE, "row").only(AGE, ["age"])
+    assert chunks(table, AGE).tolist() == [[1.0], [110.0]]
+
+
+@pytest.mark.parametrize("source", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_where_columns_have_names_nothing_is_done(source, tmp_path):
+    table = open_table(source({"age": [1.0], "bmi": [20.0]}), BOX, "row")
+    assert table.only(BOX, ["bmi"]) is table
+    file = open_table(as_csv(RAW, tmp_path), BOX, "row")
+    assert file.only(BOX, ["bmi"]) is file
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 3)])
+def test_an_array_must_have_all_columns_of_the_box(shape):
+    with pytest.raises(SchemaError, match=f"the box has 2 columns, the array has {shape[1] if len(shape) > 1 else 1}"):
+        open_table(np.zeros(shape), BOX, "row").only(BOX, ["age"])
+
+
+def test_some_columns_leave_the_array_alone():
+    before = RAW.copy()
+    open_table(RAW, BOX, "row").only(BOX, ["bmi"]).native[:] = 0.0
+    assert np.array_equal(RAW, before, equal_nan=True)

@@ -44,7 +44,7 @@ def test_one_column_is_a_line_with_its_band():
     assert edges[0] == pytest.approx(low) and edges[1] == pytest.approx(high)
     assert ax.get_title(loc="left") == "mean bp" and ax.get_xlabel() == "age"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["regression", "90 % band"]
-    assert [text.get_text() for text in ax.texts] == ["epsilon = 20, replace one row; bandwidth 9"]
+    assert [text.get_text() for text in ax.texts] == ["epsilon = 20, replace one row; bandwidth 8.8"]
 
 
 def test_two_columns_are_a_map_beside_how_far_its_band_reaches():

@@ -311,3 +311,95 @@ def test_the_description_is_public_text():
     assert described["range"] == "(0.0, 1.0)"
     assert described["fallback"] == "0.5"
     assert all(isinstance(part, str) for pair in described.items() for part in pair)
+
+
+# --- a sensitivity that was sampled ---------------------------------------------------------------------------------
+
+
+def shifted(data):
+    """One record moves this by at most 1/len(data), everywhere."""
+    return lambda points: points[:, 0] + np.mean(data)
+
+
+def sampled(norm=None, n=20, basis=BASIS, box=BOX, **options):
+    return sf.sample_sensitivity(
+        shifted, sf.oracles.uniform(BOX), n, m=19, norm=norm, rule="exchangeable", box=box, basis=basis, seed=1,
+        progress=False, **options,
+    )  # fmt: skip
+
+
+def test_a_sampled_sensitivity_stands_in_for_a_number():
+    certificate = sampled()
+    target = BlackBox(shifted, sensitivity=certificate)
+    found = target.certificate(BASIS, BOX, 20, PURE)
+    assert found == certificate.plain()
+    release = sf.release(target, np.linspace(0, 1, 20), BOX, Privacy(epsilon=1.0, gamma=0.05), basis=BASIS)
+    assert release.law.kind == "linf"
+    assert release.guarantee.confidence == 0.95
+    assert release.guarantee.assumptions == certificate.assumptions
+    assert ("sampled sensitivity", repr(certificate.bound)) in release.target
+
+
+def test_it_chooses_a_basis_by_its_bound():
+    target = BlackBox(shifted, sensitivity=sampled(), smoothness=sf.Smooth(2, 3.0))
+    stated = BlackBox(shifted, sensitivity=target.sensitivity.bound, smoothness=sf.Smooth(2, 3.0))
+    assert target.choose_basis(BOX, 20, PURE) == stated.choose_basis(BOX, 20, PURE)
+
+
+def test_nobody_gets_random_privacy_without_having_heard_of_it():
+    target = BlackBox(shifted, sensitivity=sampled())
+    with pytest.warns(sf.errors.RandomPrivacyWarning, match=r"gamma 0.05\), not differential privacy"):
+        sf.release(target, np.zeros(20), BOX, PURE, basis=BASIS)
+    with pytest.raises(ParameterError, match=r"gamma=0(\.0)?, but this sensitivity is only sampled"):
+        sf.release(target, np.zeros(20), BOX, Privacy(epsilon=1.0, gamma=0), basis=BASIS)
+
+
+def test_a_narrow_range_is_differential_privacy_proper():
+    target = BlackBox(shifted, sensitivity=sampled(), range=(0, 0.01))
+    found = target.certificate(BASIS, BOX, 20, PURE)
+    assert (found.known, found.confidence) == ("enforced", 1.0)
+    other = BlackBox(shifted, sensitivity=sampled("l2"), range=(0, 0.01))
+    assert other.certificate(BASIS, BOX, 20, PURE).known == "sampled"  # the range says nothing simple about L2
+
+
+def test_it_must_have_been_sampled_for_what_is_released():
+    target = BlackBox(shifted, sensitivity=sampled())
+    with pytest.raises(ParameterError, match="sampled for n=20 records, the data have 21"):
+        target.certificate(BASIS, BOX, 21, PURE)
+    with pytest.raises(ParameterError, match="sampled on another lattice"):
+        target.certificate(sf.Bernstein(5), BOX, 20, PURE)
+    with pytest.raises(ParameterError, match="sampled on another lattice"):
+        target.certificate(BASIS, sf.Box([(0, 2)]), 20, PURE)
+    with pytest.raises(ParameterError, match="a sampled sensitivity speaks of one row"):
+        target.certificate(BASIS, BOX, None, Privacy(epsilon=1.0, unit=sf.Person("id", 2)))
+
+
+def test_responses_that_were_arrays_must_be_as_long_as_the_lattice():
+    values = lambda data: shifted(data)(np.linspace(0, 1, 5)[:, None])  # noqa: E731
+    array = sf.sample_sensitivity(
+        values, sf.oracles.uniform(BOX), 20, m=19, norm="linf", rule="exchangeable", seed=1, progress=False
+    )
+    assert array.bound == pytest.approx(sampled().bound)
+    assert BlackBox(shifted, sensitivity=array).certificate(BASIS, BOX, 20, PURE).bound == array.bound
+    with pytest.raises(ParameterError, match="responses of 5 numbers, the release has 6"):
+        BlackBox(shifted, sensitivity=array).certificate(sf.Bernstein(5), BOX, 20, PURE)
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_any_norm_will_do(norm):
+    target = BlackBox(shifted, sensitivity=sampled(norm))
+    kinds = {"l1": "laplace", "l2": "l2", "linf": "linf"}
+    release = sf.release(target, np.zeros(20), BOX, Privacy(epsilon=1.0, gamma=0.05), basis=BASIS)
+    assert release.law.kind == kinds[norm]
+
+
+def test_a_certificate_of_steps_is_refused():
+    steps = sf.Certificate("linf", 3, "replace", "enforced", "page", -4)
+    with pytest.raises(ParameterError, match="sensitivity must bound a real vector"):
+        BlackBox(shifted, sensitivity=steps)
+
+
+def test_the_description_says_how_it_is_known():
+    described = dict(BlackBox(shifted, sensitivity=sampled()).describe())
+    assert "stated sensitivity" not in described
+    assert float(described["sampled sensitivity"]) == sampled().bound
