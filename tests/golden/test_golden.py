@@ -100,9 +100,9 @@ def test_a_learner_still_predicts_the_same_and_is_about_as_sure(golden):
 
 def test_a_curve_or_classifier_still_has_about_the_stored_limits(golden):
     release, expected = golden
-    for now, then in (
-        zip(release.band(expected["points"]), expected["limits"], strict=True) if "limits" in expected else ()
-    ):
+    if release.kind not in ("curve", "naive-bayes"):
+        return
+    for now, then in zip(release.band(expected["points"]), expected["limits"], strict=True):
         scale = np.ptp(release.response.range) if release.kind == "curve" else 1.0
         assert now == pytest.approx(np.array(then), abs=0.1 * scale)
     if release.kind == "curve":

@@ -170,7 +170,7 @@ def test_columns_without_names_are_called_x0(sfumato, here):
         (
             ["curve.sfumato", "new.csv"],
             2,
-            "a release of kind 'function', this needs a learner or a curve; use 'sfumato evaluate'",
+            "this needs a learner or a curve; use 'sfumato evaluate'",
         ),
         (["model.sfumato", "nothing.csv"], 3, "nothing.csv: there is no such file"),
         (["model.sfumato", "model.sfumato"], 2, "the name must end in"),

@@ -75,7 +75,7 @@ def without_noise(target, data, box, basis, privacy, rows):
     return target.finish(Published(values, basis, box, rows, law, guarantee, None, privacy, "caller"))
 
 
-CURVE_BANDWIDTHS = {1: 9.0, 2: [14.0, 7.0], 3: [25.0, 12.0, 40.0]}
+CURVE_WIDTHS = {1: (0.08,), 2: (0.13, 0.14), 3: (0.23, 0.24, 0.22)}  # bandwidths, in widths of the box
 CURVE_BASES = {1: sf.Binning(16), 2: sf.Binning((9, 8)), 3: sf.Binning((5, 5, 5))}
 
 
@@ -86,7 +86,8 @@ def curve(columns=None, count=20_000, epsilon=20.0, response="bp", rows=True, le
     unit = least + (most - least) * unit[:, : box.dimension]
     points = box.low + unit * (box.high - box.low)
     pressure = 100 + 80 * unit[:, 0]
-    target = sf.NadarayaWatson(CURVE_BANDWIDTHS[box.dimension], response=response, range=(60, 220))
+    bandwidth = (np.array(CURVE_WIDTHS[box.dimension]) * (box.high - box.low)).tolist()
+    target = sf.NadarayaWatson(bandwidth, response=response, range=(60, 220))
     privacy = sf.Privacy(epsilon=epsilon)
     data = pd.DataFrame(dict(zip(box.names, points.T, strict=True))).assign(**{response: pressure})
     return without_noise(target, data, box, CURVE_BASES[box.dimension], privacy, count if rows else None)

@@ -101,12 +101,20 @@ def test_a_stronger_grant_is_worth_more_records():
 
 
 def test_normal_likelihoods_are_those_of_the_moments():
-    one = moments([45, 70], [10, 5], [100, 30])
+    one = moments([45, 70], [10, 5], [100, 30], 1e4)
     assert one(GRID, "refuse") == pytest.approx(norm.pdf(GRID[:, None], [45, 70], [10, 5]))
     assert one.counts == pytest.approx([100, 30])
     assert one.uncertainty == pytest.approx(4.0)
     mean, deviation = one.moments
     assert (60 + 40 * mean, 40 * deviation) == (pytest.approx([45, 70]), pytest.approx([10, 5]))
+
+
+def test_no_deviation_is_narrower_than_noise_leaves_open():
+    """The variance has noise of about the noise's deviation over the count; near nought, that is what is known."""
+    for epsilon, count in ((1.0, 100), (1.0, 1e6), (0.1, 100), (1e-4, 100)):
+        one = moments([45], [0.1], [count], epsilon)
+        least = min(max(noise_deviation(one.law) / count, 0.01**2), 1.0)
+        assert one.moments[1] == pytest.approx([math.sqrt(least)])
 
 
 def test_impossible_moments_are_brought_into_the_box():

@@ -133,10 +133,18 @@ def test_limits_of_sums_include_what_the_basis_misses(include):
     masses = make([40.0] * 12)
     linear = masses.reconstruction()
     missed = linear.typical_miss((0,), 480) if include == "total" else linear.worst_miss(GRID, (0,))
-    narrow, wide = (np.array(masses.sum_limits(GRID, 0.9, i)) for i in ("noise", include))
-    more = 480 * (missed + masses._rounding((0,), (0,)))
-    assert narrow[0] - wide[0] == pytest.approx(np.broadcast_to(more, 21))
-    assert wide[1] - narrow[1] == pytest.approx(np.broadcast_to(more, 21))
+    weights = linear.weights(GRID, (0,))[0]
+    widths = half_width_of([np.concatenate([weights, np.ones((1, 12))])], masses.law, 0.9)  # the sums, and their total
+    more = (480 + widths[-1]) * (missed + masses._rounding((0,), (0,)))
+    low, high = masses.sum_limits(GRID, 0.9, include)
+    assert (low + high) / 2 == pytest.approx(weights @ masses.values)
+    assert (high - low) / 2 == pytest.approx(widths[:-1] + more)
+
+
+def test_without_records_nothing_can_be_missed():
+    masses = make([-50.0] * 12)
+    narrow, wide = (np.subtract(*masses.sum_limits(GRID, 0.9, i)[::-1]) for i in ("noise", "worst"))
+    assert wide == pytest.approx(narrow, rel=0.2)  # the total's own limit is held at the same time
 
 
 def test_limits_of_sums_grow_with_confidence_and_noise():

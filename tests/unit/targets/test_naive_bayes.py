@@ -54,9 +54,8 @@ def no_noise(monkeypatch):
 
 
 def test_undeclared_classes_are_refused():
-    for options in ({}, {"classes": None}):
-        with pytest.raises(ParameterError, match=r"classes=\[...\].*never taken from the data"):
-            sf.NaiveBayes("ill", **options)
+    with pytest.raises(ParameterError, match=r"classes=\[...\].*never taken from the data"):
+        sf.NaiveBayes("ill", None)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,7 @@ def test_a_box_that_does_not_fit_is_refused_before_data_are_read(target, box, wo
 
 @pytest.mark.parametrize("basis", [sf.Binning(9), sf.Bernstein(5), sf.Step(5), sf.Landmarks(4)])
 def test_other_bases_are_refused(basis):
-    with pytest.raises(ParameterTypeError, match="use basis='auto'"):
+    with pytest.raises(ParameterTypeError, match="basis"):
         sf.release(KERNEL, FRAME, MIXED, ONE, basis=basis)
 
 
@@ -242,16 +241,15 @@ def test_numeric_labels_outside_the_declared_set_contribute_nothing():
     assert (found == whole((PAIR[0][known], labels[known]), target, PLANE, basis)).all()
 
 
-def test_a_missing_value_leaves_the_other_columns_alone():
-    holed = FRAME.copy()
+@pytest.mark.parametrize("target", [KERNEL, NORMAL])
+def test_a_record_with_a_missing_value_counts_for_nothing(target):
+    """All columns count the same records: the classes' shares are those of one set of them."""
+    basis, holed = LATTICES if target is KERNEL else MOMENTS, FRAME.copy()
     holed.loc[::3, "age"] = np.nan
-    holed.loc[1::3, "sex"] = "unknown"
-    where, full, found = places(LATTICES), whole(FRAME), whole(holed)
-    for label in (0, 1):
-        assert (found[where[2, label]] == full[where[2, label]]).all()
-        assert found[where[0, label]].sum() == 2**24 * ((holed.ill == KERNEL.classes[label]) & holed.age.notna()).sum()
-        known = (holed.ill == KERNEL.classes[label]) & (holed.sex != "unknown")
-        assert found[where[1, label]].sum() == 2**24 * known.sum()
+    holed.loc[1::6, "sex"] = "unknown"
+    kept = holed[holed.age.notna() & (holed.sex != "unknown")]
+    assert 0 < len(kept) < ROWS / 2 + 1
+    assert (whole(holed, target, basis=basis) == whole(kept, target, basis=basis)).all()
 
 
 def test_values_outside_the_box_are_clipped():
@@ -372,12 +370,6 @@ def test_every_grant_is_published(privacy, likelihood):
 def test_it_learns():
     release = sf.release(sf.NaiveBayes("ill", ["no", "yes"]), FRAME, MIXED, sf.Privacy(epsilon=20.0))
     assert (release.predict(FRAME) == ILL).mean() > 0.8
-
-
-def test_very_many_classes_have_coarser_cells():
-    target = sf.NaiveBayes("y", list(range(600)), likelihood="normal")
-    release = sf.release(target, (PAIR[0], np.arange(ROWS) * 1.0), PLANE, ONE)
-    assert release.predict(PAIR[0][:3]).shape == (3,)
 
 
 def test_categories_alone():

@@ -111,7 +111,7 @@ def test_a_plan_needs_the_number_of_rows_too():
 
 @pytest.mark.parametrize("basis", [sf.Binning(9), sf.SplitLattice(9, 4.0), sf.Landmarks(4), sf.Coordinates()])
 def test_other_bases_are_refused(basis):
-    with pytest.raises(ParameterTypeError, match=r"basis must be sf.Bernstein or sf.Step for this target"):
+    with pytest.raises(ParameterTypeError, match=r"basis must be .* for this target, got basis="):
         sf.release(target(), (AGES[:, None], PRESSURES), LINE, ONE, basis=basis)
 
 
