@@ -65,7 +65,9 @@ class NaiveBayesRelease(Shown, Release):
         """``(classes,)``: how many records of each class there are, from all columns together; at least one."""
         weights = [1 / likelihood.uncertainty for likelihood in self.likelihoods]
         mean = np.average([one.counts for one in self.likelihoods], axis=0, weights=weights)
-        return np.asarray(np.maximum(mean, 1.0))
+        found: Floats = np.maximum(mean, 1.0)
+        found.setflags(write=False)
+        return found
 
     def _columns(self, points: Any) -> list[NDArray[Any]]:
         names = self.box.names
