@@ -31,7 +31,9 @@ ENDS = (0.05, 0.95, 451)  # the central 90 %
 REPEATS, TRIALS = 60, 10
 NW_BANDWIDTHS = (0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.06, 0.08)
 PC_BANDWIDTHS, PC_BASES = (0.07, 0.1, 0.14), ((4, 5), (6, 5), (8, 5), (10, 3), (10, 5))  # degrees and orders
-ASKED = 5
+# The talk's order; those of the density benchmark, which are judged; and so many that the polynomial interpolates.
+PRINTED_ORDERS = {"h = 3": (3,), "h in 1..5": (1, 2, 3, 4, 5), "h in 1..20": baselines.ORDERS}
+ASKED, JUDGED = 5, 5
 UNIT = "mean sup error"
 
 
@@ -95,11 +97,14 @@ def table(name: str, curve: Curve) -> list[dict[str, Any]]:
     }
     (b, k, h), found = best_release(tries, curve)
     add(f"sf.PriestleyChao, best of those tried: b={b:g}, k={k}, h={h}", found)
-    (b, k, h), errors = printed(curve)
-    add(f"printed Priestley-Chao (Laplace), best b={b:g}, k={k}, h={h}", score(errors))
-    ratio = float(errors.mean()) / ours[0]
-    spread = ratio * float(np.hypot(ours[1] / ours[0], score(errors)[1] / errors.mean()))
-    rows.append(row("  over sf.NadarayaWatson('auto')", ratio, "times", f">= {ASKED}", spread=spread, **at))
+    tables = printed(curve)
+    for words, orders in PRINTED_ORDERS.items():
+        (b, k, h), errors = baselines.best_on_average(tables, orders)
+        worse = score(errors)
+        add(f"printed Priestley-Chao (Laplace), best b, k and {words}: b={b:g}, k={k}, h={h}", worse)
+        ratio, asked = worse[0] / ours[0], f">= {ASKED}" if max(orders) == JUDGED else None
+        spread = ratio * float(np.hypot(ours[1] / ours[0], worse[1] / worse[0]))
+        rows.append(row("  over sf.NadarayaWatson('auto')", ratio, "times", asked, spread=spread, **at))
     largest = float(np.abs(curve(np.linspace(*ENDS))).max())
     rows.append(row("the middle of the range everywhere, no data at all", largest, "sup error", **at))
     return rows
@@ -115,9 +120,7 @@ def not_private(curve: Curve, bandwidth: float) -> Score:
     return score(np.array(errors))
 
 
-def printed(curve: Curve) -> tuple[baselines.Choice, np.ndarray]:
-    """The printed mechanism at its best bandwidth, degree and order, and its errors."""
+def printed(curve: Curve) -> list[dict[baselines.Choice, float]]:
+    """The printed mechanism's errors on each set, by bandwidth, degree and order."""
     truth, rng, half = curve(np.linspace(*ENDS)), np.random.default_rng(19720101), (RANGE[1] - RANGE[0]) / 2
-    return baselines.best_on_average(
-        [baselines.printed_errors(x, y, truth, ENDS, half, EPSILON, rng) for x, y in sets(curve, REPEATS)]
-    )
+    return [baselines.printed_errors(x, y, truth, ENDS, half, EPSILON, rng) for x, y in sets(curve, REPEATS)]

@@ -155,7 +155,7 @@ TARGETS = {
 def tampered(path, change):
     with safe_open(path, framework="numpy") as file:
         document = json.loads(file.metadata()["sfumato"])
-        arrays = {key: file.get_tensor(key) for key in file.keys()}
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     change(document)
     path.write_bytes(pack(arrays, metadata={"sfumato": json.dumps(document)}))
     return path

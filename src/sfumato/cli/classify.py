@@ -42,7 +42,9 @@ Columns = Annotated[
 ]
 Method = Annotated[
     str,
-    typer.Option(metavar="machine|naive-bayes", help="A kernel machine, or naive Bayes: likelihoods, column by column."),
+    typer.Option(
+        metavar="machine|naive-bayes", help="A kernel machine, or naive Bayes: likelihoods, column by column."
+    ),
 ]
 Likelihood = Annotated[
     str | None,

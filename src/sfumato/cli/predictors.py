@@ -59,11 +59,7 @@ class Predictor(ABC):
 
     @abstractmethod
     def values(self, points: Any, confidence: float) -> list[list[Any]]:
-        """Those columns."""
-
-    def places(self, points: Any) -> Any:
-        """Which class is predicted, by its place in the list."""
-        raise NotImplementedError
+        """Those columns; the label or the number comes first."""
 
 
 def _certainties(found: Any) -> list[str]:
@@ -100,11 +96,6 @@ class MachinePredictor(Predictor):
         if self.probability:
             found += self.release.probability(points).T.tolist()
         return [*found, _certainties(self.release.certain(points, confidence))] if self.certain else found
-
-    def places(self, points: Any) -> Any:
-        """Which class is predicted, by its place in the list."""
-        values = self.release.decision(points)
-        return (values > 0).astype("int64") if values.ndim == 1 else values.argmax(axis=1)
 
 
 class CurvePredictor(Predictor):
@@ -147,10 +138,6 @@ class BayesPredictor(Predictor):
         labels = [self.release.classes[place] for place in chances.argmax(axis=1)]
         found = [labels, *chances.T.tolist()]
         return [*found, _certainties(self.release.certain(points, confidence))] if self.certain else found
-
-    def places(self, points: Any) -> Any:
-        """Which class is predicted, by its place in the list."""
-        return self.release.predict_proba(points).argmax(axis=1)
 
 
 _PREDICTORS: tuple[tuple[type[Any], type[Predictor]], ...] = (

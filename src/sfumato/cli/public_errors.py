@@ -50,6 +50,7 @@ def count_errors(
     path, table = test
     predictor, column = predictor_of(release, path), release.response.column
     assert isinstance(column, Categorical) and release.classes is not None
+    place = {name: k for k, name in enumerate(release.classes)}
     counts = np.zeros((len(release.classes), len(release.classes)), dtype=np.int64)
     rows = 0
     with counting(ctx, f"predicting {path.name}", None) as done:
@@ -57,7 +58,8 @@ def count_errors(
             piece, truth = predictor.piece(columns), positions(values, column)
             known = np.flatnonzero(piece.complete & (truth >= 0))
             if known.size:
-                np.add.at(counts, (truth[known], predictor.places(piece.at(known))), 1)
+                labels = release.predict(piece.at(known)).tolist()
+                np.add.at(counts, (truth[known], [place[label] for label in labels]), 1)
             rows += len(truth)
             done(len(truth))
     return PublicTest(path.name, release.classes, tuple(map(tuple, counts.tolist())), rows)

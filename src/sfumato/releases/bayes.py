@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,6 +79,8 @@ class NaiveBayesRelease(Shown, Release):
                 raise ParameterError(f"points must have shape (m, {len(names)}), got shape {array.shape}")
             found = list(array.T)
         else:
+            import narwhals as nw  # reading a release needs no tables
+
             try:
                 frame = nw.from_native(points, eager_only=True)
             except TypeError:

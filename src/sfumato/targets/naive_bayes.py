@@ -79,7 +79,7 @@ class NaiveBayes(Target):
     """
 
     response: str
-    classes: Sequence[Any]
+    classes: Any = None
     bandwidth: Any = "auto"
     likelihood: str = "kernel"
     expected_rows: int | None = None
@@ -96,7 +96,7 @@ class NaiveBayes(Target):
         KDE("auto" if isinstance(self.bandwidth, tuple) else self.bandwidth, expected_rows=self.expected_rows)
 
     def _response(self) -> Response:
-        return Response(self.response, classes=self.classes)  # type: ignore[arg-type]
+        return Response(self.response, classes=self.classes)
 
     def check_box(self, box: Box) -> None:
         if self.response in box.names:
@@ -146,8 +146,8 @@ class NaiveBayes(Target):
         return Attributes(tuple(found.get(i) for i in range(box.dimension)))
 
     def check_basis(self, basis: Basis, box: Box) -> None:
-        super().check_basis(basis, box)
-        assert isinstance(basis, Attributes)
+        if not isinstance(basis, Attributes):
+            raise ParameterTypeError(f"naive Bayes chooses a lattice for each column: use basis='auto', got {basis!r}")
         smooth = dict(self._densities(box))
         if len(basis.lattices) != box.dimension or {i for i, p in enumerate(basis.lattices) if p} != set(smooth):
             raise ParameterError(f"the basis needs a lattice for each smoothed column, and for no other, got {basis!r}")
@@ -178,7 +178,7 @@ class NaiveBayes(Target):
         kind = box.columns[column]
         if isinstance(kind, Categorical):
             return len(kind.categories)
-        return shape_of_cells(alone(box, column), 1)[0]
+        return shape_of_cells(alone(box, column), len(self.classes))[0]  # coarser only with very many classes
 
     def certificate(self, basis: Attributes, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A record has, in its class's place, a vector for each column: docs/proofs/naive-bayes.md.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.bernstein import Bernstein
+from sfumato.bases.bernstein import Bernstein, Step
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.unit import to_unit
 from sfumato.checks import positive_number
@@ -61,7 +61,7 @@ class PriestleyChao(Target):
     range: tuple[float, float] | None = None
     gap: float = 4.0
 
-    bases = (LatticeBasis,)
+    bases = (Bernstein, Step)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", positive_number("bandwidth", self.bandwidth))

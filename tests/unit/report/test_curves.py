@@ -55,7 +55,7 @@ def test_what_a_page_says(page):
         f"lowest mean {seen.ends()[0][0]:.4g}, at age {seen.ends()[0][1][0]:.3g}",
         f"highest mean {seen.ends()[1][0]:.4g}, at age {seen.ends()[1][1][0]:.3g}",
         f"Something is known on {100 * seen.known():.3g} % of the box.",
-        "Binning(16), for the density of the records:",
+        "Binning(points=16), for the density of the records:",
         "It says nothing about causes, and little about any single record.",
         "it leans towards the mean of all",
         "How far the 95 % bands reach from the curve, each holding at 101 points of the box at once",
