@@ -19,8 +19,9 @@ from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
-from sfumato.report import _columns, _one_in, card, render
+from sfumato.report import _one_in, card, render
 from sfumato.report.numbers import above
+from sfumato.report.parts import column_rows
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -173,7 +174,7 @@ def test_pages_are_valid(page):
 def test_categories_are_shown():
     box = sf.Box({"sex": sf.Categorical(("f", EVIL)), "code": sf.Categorical((1, 2))})
     stand_in = type("Stand", (), {"box": box, "expansion": type("E", (), {"derivatives": (0, 0)})})
-    assert [row["values"] for row in _columns(stand_in)] == [f"f, {EVIL}", "1, 2"]
+    assert [row["values"] for row in column_rows(stand_in)] == [f"f, {EVIL}", "1, 2"]
 
 
 # --- the picture ------------------------------------------------------------------------------------------------

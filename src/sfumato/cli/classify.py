@@ -117,12 +117,12 @@ def classify(
 
     Bounds and classes come from knowledge, never from the data. A record whose label is not listed counts for nothing.
     """
-    from sfumato.cli.bayes_order import bayes_order, check_method
+    from sfumato.cli.bayes_order import bayes_order
     from sfumato.cli.bayes_words import bayes_data, bayes_rows
     from sfumato.cli.columns import labelled_box
     from sfumato.cli.machine_order import kernel_of, machine_order, strength_of
     from sfumato.cli.machine_words import machine_data, machine_rows
-    from sfumato.cli.pictures import check_classes
+    from sfumato.cli.methods import check_classes, check_method
     from sfumato.cli.public_errors import count_errors, open_test, tested_data, tested_lines
     from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
 
@@ -136,14 +136,13 @@ def classify(
         told |= {"loss": loss, "C": strength_of(strength), "mechanism": mechanism}
         order = machine_order(data, domain, privacy, landmarks, {**told, "kernel": kernel_of(kernel, gamma, domain)})
     test = None if public_test is None else open_test(public_test, data, order)
+    check_classes(plot, classes)
     if plan:
         show_plan(ctx, order)
         return
     outputs = Outputs.checked(data, output, report, plot, force, public_test)
-    check_classes(plot, classes)
     release, left = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
     tested = None if test is None else count_errors(ctx, release, test)
     write_report(ctx, release, outputs, tested=tested)
     rows = [*(bayes_rows(release) if naive else machine_rows(release, order)), *tested_lines(tested)]
-    found = (bayes_data(release) if naive else machine_data(release)) | tested_data(tested)
-    summarise(ctx, release, outputs, left, rows, found)
+    summarise(ctx, release, outputs, left, rows, (bayes_data if naive else machine_data)(release) | tested_data(tested))

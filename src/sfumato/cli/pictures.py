@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.extras import need
 from sfumato.plotting import plot
-from sfumato.plotting.samples import MOST_GROUPS
 from sfumato.plotting.words import Drawable
 
 FORMATS = (".png", ".svg", ".pdf")
@@ -22,12 +20,6 @@ def check_format(path: Path) -> None:
     """Refuse a name whose ending says no format."""
     if path.suffix.lower() not in FORMATS:
         raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}")
-
-
-def check_classes(path: Path | None, classes: Sequence[object]) -> None:
-    """Refuse a picture of more classes than one can tell apart, before anything is spent."""
-    if path is not None and len(classes) > MOST_GROUPS:
-        raise ParameterError(f"--plot: a picture tells {MOST_GROUPS} classes apart, got {len(classes)}; leave it out")
 
 
 def draw(release: Drawable, path: Path, confidence: float = 0.95) -> None:
