@@ -83,7 +83,7 @@ def _dkw(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     k = math.ceil(m * (1 - gamma + slack))
     if k > m:
         least = _least_pairs(gamma, rho)[1]
-        raise ParameterError(f"m={m!r} pairs are too few for gamma={gamma!r}: 'dkw' needs at least m={least}")
+        raise ParameterError(f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'dkw' needs at least m={least}")
     return SamplerPlan(m, k, gamma, best, "dkw")
 
 
