@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
 import sfumato as sf
 from benchmarks.density_baselines import Score, score
 from benchmarks.machine_data import SHARED, SQUARE, exact_on_square, exact_svm, square
+from benchmarks.peers import ask_diffprivlib
 from sfumato.core.gaussian import noise_multiplier
 
 DEGREES, ORDERS, DRAWS = (1, 2, 3, 4, 5, 6, 8), (1, 2, 3), 200
-ROOT = Path(__file__).parents[1]
 
 
 def disagreement(values: np.ndarray, truth: np.ndarray) -> float:
@@ -88,14 +84,8 @@ class SemiInteractive:
 
 def diffprivlib_accuracies(epsilons: Iterable[float], repeats: int) -> dict[str, dict[float, Score]]:
     """diffprivlib's logistic regression on a9a, in its own environment; empty, with a reason, where there is none."""
-    python = Path(os.environ.get("DIFFPRIVLIB_PYTHON", ROOT / ".venv-diffprivlib" / "bin" / "python"))
-    if not python.exists():
-        print("  diffprivlib is left out: it has no environment here (`make bench` makes .venv-diffprivlib)")
-        return {}
     asked = {"folder": str(SHARED / "data"), "epsilons": list(epsilons), "repeats": repeats}
-    script = Path(__file__).with_name("diffprivlib_peer.py")
-    answer = subprocess.run([str(python), str(script), json.dumps(asked)], check=True, capture_output=True, text=True)
     return {
         name: {float(epsilon): score(np.array(found)) for epsilon, found in table.items()}
-        for name, table in json.loads(answer.stdout).items()
+        for name, table in (ask_diffprivlib("diffprivlib_peer.py", asked) or {}).items()
     }

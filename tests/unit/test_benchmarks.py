@@ -1,5 +1,6 @@
 """The benchmarks' own arithmetic: baselines, closed forms, tables, and what happens where data or peers are missing."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,17 @@ if not (ROOT / "benchmarks").exists():
     pytest.skip("this checkout has no benchmarks", allow_module_level=True)
 sys.path.append(str(ROOT))
 
-from benchmarks import machine_baselines, machine_data, machine_figures, machines, machines_speed, reproduce  # noqa: E402
+from benchmarks import (  # noqa: E402
+    __main__,
+    machine_baselines,
+    machine_data,
+    machine_figures,
+    machines,
+    machines_speed,
+    peers,
+    reproduce,
+    sampler,
+)
 from benchmarks.machine_baselines import SemiInteractive, lattice_draws, lattice_errors  # noqa: E402
 from benchmarks.machine_data import SQUARE, exact_on_square, exact_svm, square, two_gaussians  # noqa: E402
 from benchmarks.tables import show  # noqa: E402
@@ -326,3 +337,145 @@ def test_naive_bayes_without_its_peer_says_so(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("DIFFPRIVLIB_PYTHON", str(tmp_path / "python"))
     assert naive_bayes.diffprivlib_accuracies(small_adult()) == {}
     assert "diffprivlib is left out" in capsys.readouterr().out
+
+
+def test_every_benchmark_has_a_module():
+    modules = [__main__.MODULES.get(name, name.replace("-", "_")) for name in __main__.NAMES]
+    assert all(importlib.util.find_spec(f"benchmarks.{module}") for module in modules)
+    assert not {path.stem for path in (ROOT / "benchmarks").glob("*.py")} & set(sys.stdlib_module_names)
+
+
+@pytest.fixture
+def everyday(monkeypatch):
+    module = pytest.importorskip("benchmarks.everyday", reason="needs OpenDP, which `make bench` installs")
+    monkeypatch.setattr(module, "REPEATS", dict.fromkeys(module.REPEATS, 2))
+    return module
+
+
+def heights() -> np.ndarray:
+    """Values in steps of .1 within the bounds of that column, with many ties."""
+    return np.round(np.random.default_rng(3).normal(160, 6, 4001), 1)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "variance", "median", "quantiles", "histogram"])
+def test_all_libraries_estimate_the_same_thing(everyday, statistic):
+    column, values = everyday.COLUMNS[3], heights()
+    right = everyday.truth(statistic, column, values)
+    for known in everyday.told(statistic, column):
+        for missing in ("none", "drop"):
+            ours = everyday.released(statistic, known, values, 1e5, missing)
+            assert ours == pytest.approx(np.tile(right, (2, 1)), abs=2e-3)
+        (theirs,) = everyday.others(statistic, column, known, values, 1e5, {}).values()
+        assert theirs == pytest.approx(np.tile(right, (2, 1)), abs=0.1 if statistic in everyday.CHOSEN else 2e-3)
+
+
+def test_opendp_spends_the_whole_budget_and_no_more(everyday):
+    from benchmarks import everyday_peers as opendp
+
+    for statistic in ("mean", "variance", "histogram"):
+        measure = opendp.perturbed(statistic, 500, (0, 110), 0.1, 10)
+        assert measure.map(opendp.REPLACED) == pytest.approx(0.1, rel=1e-6)
+        assert measure.map(opendp.REPLACED) <= 0.1
+    for level in (0.25, 0.5):
+        spent = opendp.quantile(500, np.arange(111.0), level, 0.1).map(opendp.REPLACED)
+        assert spent == pytest.approx(0.1, rel=1e-6)
+        assert spent <= 0.1
+
+
+def test_diffprivlib_estimates_the_same_thing(everyday):
+    if not (ROOT / ".venv-diffprivlib" / "bin" / "python").exists():
+        pytest.skip("needs the environment that `make bench` makes for diffprivlib")
+    column, values = everyday.COLUMNS[3], heights()
+    found = everyday.diffprivlib_answers(
+        {"Height": values}, {"Height": (column.low, column.high)}, (100.0,), everyday.QUARTILES, 10, everyday.REPEATS
+    )
+    # At larger epsilons its quantiles fail. More than 20 times the noise's scale: false alarms below 1e-8.
+    allowed = {"mean": 0.01, "variance": 4.0, "median": 0.1, "quantiles": 0.1, "histogram": 0.5}
+    assert {statistic for _, statistic, _ in found} == {*everyday.REQUIRED, *everyday.EXTRA}
+    for (_, statistic, _), answers in found.items():
+        right = np.tile(everyday.truth(statistic, column, values), (2, 1))
+        assert answers == pytest.approx(right, abs=allowed[statistic] + 1e-9)
+
+
+def test_who_is_told_of_steps_chooses_among_them(everyday):
+    bounds, steps = everyday.told("median", everyday.COLUMNS[3])
+    assert steps.candidates.tolist() == [round(0.1 * i, 1) for i in range(400, 2201)]
+    assert set(steps.candidates) < set(bounds.candidates)
+    assert [known.words for known in everyday.told("mean", everyday.COLUMNS[3])] == [""]
+
+
+def test_differences_are_in_standard_errors(everyday):
+    assert everyday.apart((1.0, 0.3), (2.0, 0.4), 0.1) == pytest.approx(-2.0)
+    assert everyday.apart((0.5, 0.0), (0.2, 3e-17), 0.1) == pytest.approx(3.0)  # neither ever varied
+    assert everyday.apart((0.0, 0.0), (0.0, 0.0), 0.1) == 0
+    assert everyday.mistake(np.array([[1.0, 3.0], [2.0, 6.0]]), np.array([0.0, 2.0]))[0] == 2.0
+
+
+def test_each_peer_is_judged_that_was_told_as_much(everyday, monkeypatch):
+    monkeypatch.setattr(everyday, "EPSILONS", (1.0,))
+    column, values = everyday.COLUMNS[3], heights()
+    recorded = {("Height", "median", 1.0): np.full((2, 1), 150.0)}
+    rows = everyday.compare("median", column, values, recorded)
+    assert [r["what"].strip() for r in rows if "asked" in r] == [
+        "sfumato, minus diffprivlib",
+        "sfumato, minus OpenDP",
+        "sfumato, told steps of 0.1, minus OpenDP, told steps of 0.1",
+    ]
+    assert any(r["what"].strip().startswith("sfumato, not told, minus OpenDP, told") for r in rows)
+    worst, above, _, below = everyday.summary(
+        [row("a", 4.0, "", "<= 3"), row("b", -9.0, "", "<= 3"), row("c", 5.0, "")]
+    )
+    assert (worst["value"], worst["met"], above["value"], below["value"]) == (4.0, False, 1, 1)
+    assert not any("asked" in r for r in everyday.compare("variance", column, values, {}))
+
+
+def test_statistics_without_shared_data_say_so(everyday, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(everyday, "SHARED", tmp_path)
+    assert everyday.run() == []
+    assert "need ../shared/data/nhanes" in capsys.readouterr().out
+
+
+def test_nhanes_has_its_columns_within_bounds(everyday):
+    values = everyday.nhanes()
+    if values is None:
+        pytest.skip("needs ../shared/data/nhanes_raw_2009_2012.csv.gz")
+    assert {name: len(found) for name, found in values.items()} == {
+        "Age": 20293, "BMI": 18014, "BPSysAve": 14867, "Height": 18035, "Pulse": 14896
+    }  # fmt: skip
+    assert all(c.low <= values[c.name].min() and values[c.name].max() <= c.high for c in everyday.COLUMNS)
+
+
+def test_a_peer_without_its_environment_answers_nothing(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("DIFFPRIVLIB_PYTHON", str(tmp_path / "python"))
+    assert peers.ask_diffprivlib("diffprivlib_statistics.py", {}) is None
+    assert "diffprivlib is left out" in capsys.readouterr().out
+
+
+def test_the_spread_of_a_deviation():
+    found = np.array([0.0, 0.0, 1.0, 1.0, 3.0])
+    squares = (found - 1) ** 2  # 1, 1, 0, 0, 4: their variance is 2.7
+    size, spread = sampler.deviation(found)
+    assert size == pytest.approx(np.sqrt(1.5))
+    assert spread == pytest.approx(np.sqrt(np.var(squares, ddof=1) / 5) / (2 * np.sqrt(1.5)))
+
+
+def test_the_plain_target_is_the_kernel_estimate(monkeypatch):
+    monkeypatch.setattr(sampler, "ROWS", 40)
+    proved = 1 / (0.1 * np.sqrt(2 * np.pi) * 40)
+    for certificate in (sampler.kde(4), sampler.plain(4)):
+        assert (certificate.m, certificate.k, certificate.norm) == (285, 285, "linf")
+        assert 0.99 * proved <= certificate.bound <= proved * (1 + 1e-9)
+    records = np.random.default_rng(0).random(40)
+    own = sf.KDE(0.1).rehearse(records, reproduce.BOX, sf.Bernstein(20))
+    assert sampler.lattice_density(records) == pytest.approx(own, rel=1e-6)
+
+
+def test_the_sampler_is_judged_against_what_was_asked(monkeypatch):
+    monkeypatch.setattr(sampler, "ROWS", 30)
+    for name, few in (("EXAMPLE_REPEATS", 5), ("SEEDS", 2), ("FAST", 1), ("SLOW", 1), ("ROUNDS", 1)):
+        monkeypatch.setattr(sampler, name, few)
+    rows = sampler.run()
+    assert [r["asked"] for r in rows if "asked" in r] == ["<= 7", "<= 7", ">= 20", ">= 20", ">= 0.99", "<= 1", ">= 1.7"]
+    needed = {r["what"]: r["value"] for r in rows if r["unit"] == "pairs"}
+    assert needed["gamma = 0.1    dkw"] == 285
+    assert needed["gamma = 0.05   exchangeable"] == 19

@@ -98,7 +98,7 @@ def _least_pairs(gamma: float, rho: float | None) -> tuple[float, int]:
     return rho, math.ceil(math.log(1 / rho) / (2 * (gamma - rho) ** 2))
 
 
-def _exchangeable(gamma: float | None, m: int | None, rho: float | None, rule: str = "exchangeable") -> SamplerPlan:
+def _exchangeable(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     """A new distance exceeds the k-th smallest of m like ones with probability at most ``1 - k / (m + 1)``."""
     if rho is not None:
         raise ParameterError(f"rule='exchangeable' has no rho, got rho={rho!r}")
@@ -109,7 +109,9 @@ def _exchangeable(gamma: float | None, m: int | None, rho: float | None, rule: s
     if m is None:
         m = least
     if m < least:
-        raise ParameterError(f"m={m!r} pairs are too few for gamma={gamma!r}: rule {rule!r} needs at least m={least}")
+        raise ParameterError(
+            f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'exchangeable' needs at least m={least}"
+        )
     k = min(m, math.ceil((1 - gamma) * (m + 1)))
     return SamplerPlan(m, k, gamma, None, "exchangeable")
 
@@ -135,14 +137,14 @@ def _pac(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
         share = _PAC_RHO if rho is None else rho
         m = max(_least_exchangeable(gamma), math.ceil(math.log(share) / math.log1p(-gamma)))
         return SamplerPlan(m, m, gamma, share, "pac")
-    marginal = _exchangeable(gamma, m, None, "pac").k
+    least = max(_least_exchangeable(gamma), 1 if rho is None else math.ceil(math.log(rho) / math.log1p(-gamma)))
+    if m < least:
+        also = "" if rho is None else f", rho={rho!r}"
+        raise ParameterError(
+            f"m={m!r} pairs are too few for gamma={gamma!r}{also}: rule 'pac' needs at least m={least}"
+        )
     if rho is None:
         return SamplerPlan(m, m, gamma, math.exp(m * math.log1p(-gamma)), "pac")
     # The bound fails if k or more of the m pairs fall among the 1 - gamma closest.
-    k = max(marginal, int(binom.isf(rho, m, 1 - gamma)) + 1)
-    if k > m:
-        least = max(_least_exchangeable(gamma), math.ceil(math.log(rho) / math.log1p(-gamma)))
-        raise ParameterError(
-            f"m={m!r} pairs are too few for gamma={gamma!r}, rho={rho!r}: rule 'pac' needs at least m={least}"
-        )
+    k = min(m, max(_exchangeable(gamma, m, None).k, int(binom.isf(rho, m, 1 - gamma)) + 1))
     return SamplerPlan(m, k, gamma, rho, "pac")

@@ -131,7 +131,8 @@ def statistic(what, columns=None, numbers=None, certificate=None, rows=ROWS, **m
         law, guarantee = None, Guarantee(1.0, 0.0, None, None, "replace", "row")
     else:
         apart = summary.apart(box, privacy, "l1") or 0.1  # nothing is known of a function of the caller's
-        bound = certificate or Certificate("l1", apart, "replace", "enforced", "statistics", summary.exponent)
+        known = "stated" if isinstance(summary, Given) else "enforced"
+        bound = certificate or Certificate("l1", apart, "replace", known, "statistics", summary.exponent)
         law, guarantee = calibrate(bound, size, privacy)
     given = {"guarantee": guarantee, "law": law, "target": (("target", "made up"), ("missing values", "drop"))}
     return ValueRelease(**{**given, "domain": box, "summary": summary, "numbers": numbers, "rows": rows, **more})
