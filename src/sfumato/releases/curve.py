@@ -59,10 +59,14 @@ class CurveRelease(Shown, Release):
         return self.high.box
 
     def _share(self, points: ArrayLike, outside: str) -> Floats:
-        """The mean response in [0, 1]: U / (U + V), steadied where the noise is as large as the sum."""
+        """The mean response in [0, 1]: U / (U + V), steadied where the noise is as large as the sum.
+
+        With e the noise over the sum, the pull towards the overall mean is ``e^2 / (1 + e^2)``: where there are records,
+        a pull of order e would be a bias as large as the noise.
+        """
         high, low = (part.count * part(points, outside) for part in (self.high, self.low))
-        overall = self.high.count / (self.high.count + self.low.count)
-        return np.asarray((high + self._steady * overall) / (high + low + self._steady))
+        overall, total = self.high.count / (self.high.count + self.low.count), high + low
+        return np.asarray((high * total + self._steady**2 * overall) / (total**2 + self._steady**2))
 
     @cached_property
     def _steady(self) -> float:

@@ -130,12 +130,12 @@ class TestNumbers:
         alone = make(bounds={"age": (0, 100)}, bandwidth=[5.0]).fit(X[:, :1], ILL)
         assert np.allclose(model.predict_proba([[50.0, np.nan]]), alone.predict_proba([[50.0]]), atol=1e-3)
 
-    def test_a_record_without_a_value_counts_in_the_other_columns(self):
+    def test_a_record_without_a_value_counts_for_nothing(self):
         some = X.copy()
         some[:500, 0] = np.nan
         model = normal().fit(some, ILL)
-        assert np.allclose(model.release_.likelihoods[0].counts.sum(), 500, atol=0.1)
-        assert np.allclose(model.release_.likelihoods[1].counts.sum(), 1000, atol=0.1)
+        for likelihood in model.release_.likelihoods:
+            assert np.allclose(likelihood.counts.sum(), 500, atol=0.1)
 
 
 class TestClasses:

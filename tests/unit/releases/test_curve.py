@@ -240,3 +240,14 @@ def test_a_hostile_file_is_refused(name, noisy, tmp_path):
     file.write_bytes(pack(arrays, metadata={"sfumato": json.dumps(document)}))
     with pytest.raises(FileFormatError, match=r"small\.sfumato"):
         sf.load(file)
+
+
+def test_where_there_are_records_a_curve_is_hardly_pulled_to_the_mean():
+    x = np.random.default_rng(0).random(3000)
+    target, labels = sf.NadarayaWatson(0.1, range=(-1, 1)), np.where(x < 0.5, 1, -1)
+    release = sf.release(target, (x, labels), sf.Box([(0, 1)]), sf.Privacy(epsilon=1))
+    points = np.linspace(0, 1, 21)
+    high, low = (part.count * part(points) for part in (release.high, release.low))
+    noise = release._steady / (high + low)
+    assert noise.max() < 0.1
+    assert (np.abs((release(points) + 1) / 2 - high / (high + low)) <= noise**2).all()
