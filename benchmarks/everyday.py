@@ -1,7 +1,7 @@
 """How accurate everyday statistics are on NHANES columns, beside diffprivlib and OpenDP at the same budget and bounds.
 
 Neighbours replace one record and the number of records is public. Bounds are common knowledge, written down below
-before anything was measured; records without a value are dropped for everybody, the others clipped to the bounds.
+and not changed once errors were measured; records without a value are dropped for all, the others clipped to bounds.
 """
 
 from __future__ import annotations

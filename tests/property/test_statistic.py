@@ -20,7 +20,8 @@ anything = st.one_of(
     st.floats(), st.floats(-5, 15), st.sampled_from([math.nan, math.inf, -math.inf, 0.0, -0.0, 10.0, 2.0**63, 1e308])
 )
 tables = arrays.arrays(np.float64, st.tuples(st.integers(0, 30), st.just(2)), elements=anything)
-columns = st.sampled_from([(0, 10), sf.Integer(0, 10), (-1e150, 1e150), (5, 5.5), (-7, -1e-300), (1e-300, 2e-300)])
+NARROW = (1e-300, 2e-300)  # refused for quantiles, whatever the records
+columns = st.sampled_from([(0, 10), sf.Integer(0, 10), (-1e150, 1e150), (5, 5.5), (-7, -1e-300), NARROW])
 circles = st.sampled_from([sf.Periodic(0, 10), sf.Periodic(-3, 4)])
 summed = st.sampled_from(["count", "sum", "mean", "variance", "covariance", "histogram"])
 grants = st.sampled_from(
@@ -56,7 +57,13 @@ def test_any_records_give_a_statistic(data, one, two, what, grant, absent):
 
 
 @settings(max_examples=40)
-@given(tables, columns, grants, missing, st.lists(st.integers(1, 999), min_size=1, max_size=4))
+@given(
+    tables,
+    columns.filter(lambda c: c != NARROW),
+    grants,
+    missing,
+    st.lists(st.integers(1, 999), min_size=1, max_size=4),
+)
 def test_any_records_give_quantiles(data, column, grant, absent, levels):
     target = sf.Statistic("quantiles", "x", absent, probabilities=[level / 1000 for level in levels])
     with warnings.catch_warnings():
