@@ -39,7 +39,7 @@ format: $(VENV)/ready  ## put the code into shape
 $(BENCH)/ready: pyproject.toml Makefile
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.12" KDEpy scikit-learn
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.16" KDEpy scikit-learn
 	touch $@
 
 # diffprivlib needs an older scikit-learn than the others
