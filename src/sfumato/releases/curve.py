@@ -61,8 +61,8 @@ class CurveRelease(Shown, Release):
     def _share(self, points: ArrayLike, outside: str) -> Floats:
         """The mean response in [0, 1]: U / (U + V), steadied where the noise is as large as the sum.
 
-        With e the noise over the sum, the pull towards the overall mean is ``e^2 / (1 + e^2)``: where there are records,
-        a pull of order e would be a bias as large as the noise.
+        With e the noise over the sum, the pull towards the overall mean is ``e^2 / (1 + e^2)``: where there are
+        records, a pull of order e would be a bias as large as the noise.
         """
         high, low = (part.count * part(points, outside) for part in (self.high, self.low))
         overall, total = self.high.count / (self.high.count + self.low.count), high + low
