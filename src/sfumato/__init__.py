@@ -51,12 +51,19 @@ if TYPE_CHECKING:
     from sfumato.targets.sampled import SampledCertificate
     from sfumato.targets.smoother import NadarayaWatson
     from sfumato.targets.statistic import Statistic
+    from sfumato.targets.cosine_moments import CosineMoments
+    from sfumato.bases.cosine import Cosines
+    from sfumato.releases.models import Model
+    from sfumato.releases.summary import SummaryRelease
+    from sfumato.summarizing import summarize
+    from sfumato.releases.answers import Answer
     from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
     "AboveThreshold": "choosing",
     "Account": "accounting.ledger",
+    "Answer": "releases.answers",
     "Bernstein": "bases.bernstein",
     "Binning": "bases.lattice",
     "BlackBox": "targets.black_box",
@@ -64,6 +71,8 @@ _HOMES = {
     "Categorical": "core.box",
     "Certificate": "core.certificate",
     "Coordinates": "bases.landmarks",
+    "CosineMoments": "targets.cosine_moments",
+    "Cosines": "bases.cosine",
     "CurveRelease": "releases.curve",
     "DensityRelease": "releases.density",
     "FunctionRelease": "releases.function",
@@ -80,6 +89,7 @@ _HOMES = {
     "LogisticRegression": "targets.linear",
     "MachineRelease": "releases.machine",
     "Matern": "bases.kernels",
+    "Model": "releases.models",
     "NadarayaWatson": "targets.smoother",
     "NaiveBayes": "targets.naive_bayes",
     "NaiveBayesRelease": "releases.bayes",
@@ -100,6 +110,7 @@ _HOMES = {
     "SplitLattice": "bases.lattice",
     "Statistic": "targets.statistic",
     "Step": "bases.bernstein",
+    "SummaryRelease": "releases.summary",
     "Target": "targets.base",
     "Tuned": "targets.tuning",
     "UserKernel": "bases.kernels",
@@ -113,6 +124,7 @@ _HOMES = {
     "sample_sensitivity": "sampler.estimating",
     "sampler_plan": "sampler.plans",
     "select": "choosing",
+    "summarize": "summarizing",
 }
 
 __all__ = [
@@ -120,6 +132,7 @@ __all__ = [
     "RBF",
     "AboveThreshold",
     "Account",
+    "Answer",
     "Bernstein",
     "Binning",
     "BlackBox",
@@ -127,6 +140,8 @@ __all__ = [
     "Categorical",
     "Certificate",
     "Coordinates",
+    "CosineMoments",
+    "Cosines",
     "CurveRelease",
     "DensityRelease",
     "FunctionRelease",
@@ -142,6 +157,7 @@ __all__ = [
     "LogisticRegression",
     "MachineRelease",
     "Matern",
+    "Model",
     "NadarayaWatson",
     "NaiveBayes",
     "NaiveBayesRelease",
@@ -161,6 +177,7 @@ __all__ = [
     "SplitLattice",
     "Statistic",
     "Step",
+    "SummaryRelease",
     "Target",
     "Tuned",
     "UserKernel",
@@ -178,6 +195,7 @@ __all__ = [
     "sample_sensitivity",
     "sampler_plan",
     "select",
+    "summarize",
 ]
 
 

@@ -6,9 +6,9 @@ engine, every chunk size and every order of records gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ from sfumato.errors import ParameterError
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Contribution = Callable[[Floats], Integers]
+Features = Callable[[list[Any]], Iterable[tuple[Floats, Floats]]]
 
 # Rows that are put into cells at a time: numbers on the way stay in the cache, and in memory that malloc keeps.
 _BLOCK = 16_384
 _HELD = 2**24  # integers that contributions may hold at once
+_EXACT = 2**53  # doubles are whole numbers up to here, so sums below are exact in any order
 
 
 class Engine(Protocol):
@@ -40,6 +42,14 @@ class Engine(Protocol):
 
     def count(self, table: Table, cells: Cells) -> Counts:
         """How many records fall into each cell, in one pass over the table."""
+        ...
+
+    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Integers:
+        """``shape``: the sum over all records of ``left_i right_j``, in one pass over the table.
+
+        ``features`` turns some records' columns, as they were read, into pairs of ``(a, m)`` and ``(b, m)`` whole
+        numbers (as doubles), block by block, each depending on one record alone; ``budget`` bounds every product.
+        """
         ...
 
 
@@ -77,3 +87,18 @@ class MemoryEngine:
             for start in range(0, size, _BLOCK):
                 np.add.at(total, cells.index([values[start : start + _BLOCK] for values in columns]), 1)
         return Counts(total.reshape(cells.shape), rows)
+
+    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Integers:
+        total, part = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+        unsaved = rows = 0
+        for columns in table.batches(box, min(self.chunk_rows, max(1, _HELD // (4 * box.dimension)))):
+            rows += len(columns[0])
+            if rows * budget >= 2**61:
+                raise ParameterError(f"so many records of up to {budget} steps do not fit 64 bits: use a coarser grid")
+            for left, right in features(columns):
+                if (unsaved + left.shape[1]) * budget > _EXACT:
+                    total += part.astype(np.int64)
+                    part[:], unsaved = 0.0, 0
+                part += left @ right.T
+                unsaved += left.shape[1]
+        return total + part.astype(np.int64)

@@ -37,6 +37,7 @@ from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 FORMAT_VERSION = 1
@@ -48,6 +49,7 @@ _EVERY: tuple[type[Release], ...] = (
     ValueRelease,
     CurveRelease,
     NaiveBayesRelease,
+    SummaryRelease,
 )
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}

@@ -38,7 +38,7 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
 
 def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
     """The same for given weights: per axis ``(m, n_j)``, whose tensor products act on the coefficients."""
-    rank = _rank(confidence)
+    rank = coverage_rank(confidence)
     simulate = rank <= DRAWS and law.size <= _LARGEST_SIZE and len(axes[0]) * law.size <= _LARGEST_WORK
     if simulate and len(axes[0]):
         width = _simulated(reduce(_row_products, axes), law, rank)
@@ -48,7 +48,7 @@ def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Float
     return width + law.step * _norms(axes, 1)
 
 
-def _rank(confidence: float) -> int:
+def coverage_rank(confidence: float) -> int:
     """Which order statistic of the draws covers with this confidence in all but one in a thousand simulations."""
     return math.ceil(float(bdtrik(0.999, DRAWS, confidence))) + 1  # the binomial quantile, and one more
 
@@ -151,7 +151,7 @@ def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -
     nodes = [basis.norming_nodes(degree) for degree in basis.degrees(box)]
     factor = math.prod(slack for _, slack in nodes)
     reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
-    rank = _rank(confidence)
+    rank = coverage_rank(confidence)
     if rank > DRAWS or law.size > _LARGEST_SIZE or math.prod(len(unit) for unit, _ in nodes) > _LARGEST_GRID:
         # Bounds instead of simulation; for the L2 law they are generous, its dual norm is smaller.
         return reach * norm_mean(law), reach * (norm_quantile(law, confidence)[0] + law.step)

@@ -1,0 +1,392 @@
+"""Cosine moments: products of ``cos(r_j arccos x_j)``, which are Chebyshev polynomials, of columns scaled to [-1, 1].
+
+A record's contribution is computed with additions and multiplications alone, value by value, so that it depends on
+that record bit by bit and on nothing else. docs/proofs/moments.md proves how far two contributions can be apart.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, groupby, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.base import Basis
+from sfumato.checks import positive_integer
+from sfumato.core.box import Box, Categorical
+from sfumato.core.neighbours import rows_per_unit
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError, ParameterTypeError
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LARGEST_SIZE = 2**20  # moments
+LARGEST_DEGREE = 1024  # what the error of the recurrence is bounded for
+_RECURRENCE = 2.0**-31  # how far a value of the recurrence, and a product with it, is off at most
+_VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
+_FINE = 128  # points for each oscillation of a sum of cosines
+
+
+@dataclass(frozen=True)
+class Cosines(Basis):
+    """Moments ``prod_j cos(r_j arccos x_j)`` for the frequencies r of an index set.
+
+    Parameters
+    ----------
+    degree
+        t: frequencies 0, ..., t - 1 along each column; one number, or one per column. A categorical column always has
+        as many as it has categories, and is represented without error.
+    interactions
+        ``"full"``: all products of frequencies; k: those in which at most k columns take part; ``"cross"``: those with
+        ``prod_j (1 + r_j) <= t``, the hyperbolic cross.
+
+    >>> Cosines(8).size(Box({"age": (0, 110), "bmi": (10, 60)}))
+    64
+    >>> Cosines(3, interactions=2).size(Box([(0, 1)] * 100))
+    20001
+    """
+
+    degree: int | tuple[int, ...]
+    interactions: str | int = "full"
+
+    def __post_init__(self) -> None:
+        several = isinstance(self.degree, Sequence | np.ndarray) and not isinstance(self.degree, str)
+        degrees = tuple(self.degree) if several else (self.degree,)  # type: ignore[arg-type]
+        if not degrees:
+            raise ParameterError("degree must be a number or one number per column, got an empty list")
+        for degree in degrees:
+            if positive_integer("degree", degree) > LARGEST_DEGREE:
+                raise ParameterError(f"degree must be at most {LARGEST_DEGREE}, got degree={degree!r}")
+        object.__setattr__(self, "degree", tuple(map(int, degrees)) if several else int(degrees[0]))
+        check_interactions(self.interactions)
+        if self.interactions == "cross" and several:
+            raise ParameterTypeError(f"a hyperbolic cross has one degree for all columns, got degree={self.degree!r}")
+
+    def shape(self, box: Box) -> tuple[int, ...]:
+        """How many frequencies each column has."""
+        given = self.degree if isinstance(self.degree, tuple) else (self.degree,) * box.dimension
+        if len(given) != box.dimension:
+            raise ParameterError(
+                f"degree needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
+            )
+        return tuple(
+            len(column.categories) if isinstance(column, Categorical) else degree
+            for column, degree in zip(box.columns, given, strict=True)
+        )
+
+    def index_set(self, box: Box) -> IndexSet:
+        """The frequencies, refusing so many that they would not fit."""
+        cross = self.degree if self.interactions == "cross" else None
+        ways = self.interactions if isinstance(self.interactions, int) else None
+        flat = tuple(isinstance(column, Categorical) for column in box.columns)
+        return _index_set(self.shape(box), ways, cross, flat if cross else (False,) * box.dimension)  # type: ignore[arg-type]
+
+    def size(self, box: Box) -> int:
+        """The number of moments, with that of frequency zero, which counts records."""
+        return self.index_set(box).size
+
+    def to_json(self) -> dict[str, Any]:
+        degree = list(self.degree) if isinstance(self.degree, tuple) else self.degree
+        return {"name": "cosines", "degree": degree, "interactions": self.interactions}
+
+
+def check_interactions(interactions: Any) -> None:
+    """Refuse what is neither a word nor a whole number."""
+    if isinstance(interactions, str):
+        if interactions not in ("full", "cross"):
+            raise ParameterError(f"interactions must be 'full', 'cross' or a number, got {interactions!r}")
+    else:
+        positive_integer("interactions", interactions)
+
+
+def basis_from_json(data: dict[str, Any]) -> Cosines:
+    """Rebuild the basis from plain data."""
+    if set(data) != {"name", "degree", "interactions"} or data["name"] != "cosines":
+        raise ParameterError(f"not a basis of cosines: {data!r}")
+    return Cosines(data["degree"], data["interactions"])
+
+
+# --- which frequencies ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class IndexSet:
+    """Frequencies ``(size, d)``, the first of them zero, and what is known about them."""
+
+    shape: tuple[int, ...]
+    ways: int | None  # the largest number of columns in a product; None for all
+    cross: int | None
+    frequencies: Indices
+
+    @property
+    def size(self) -> int:
+        """The number of moments, with that of frequency zero."""
+        return len(self.frequencies)
+
+    @property
+    def bits(self) -> int:
+        """To how many bits each of the two factors of a contribution is rounded: fewer only for very many moments."""
+        return 16 if self.size <= 2**14 else 12
+
+    def kernel_minimum(self) -> float:
+        """A lower bound on ``sum_r prod_j cos(r_j psi_j)``, over all angles psi."""
+        axes = [_smallest_sum(t) for t in self.shape]
+        if self.cross is not None:  # exact along the axes; any other product may be -1
+            on_axes = np.count_nonzero(self.frequencies, axis=1) == 1
+            lines = [1 + int(np.count_nonzero(on_axes & (self.frequencies[:, j] > 0))) for j in range(len(self.shape))]
+            smallest = 1 + sum(_smallest_sum(line) - 1 for line in lines)
+            return smallest - (self.size - 1 - int(np.count_nonzero(on_axes)))
+        if self.ways is None:
+            return math.prod(self.shape) * min(low / t for low, t in zip(axes, self.shape, strict=True))
+        return _smallest_symmetric(self.shape, axes, self.ways, self.size)
+
+    def apart(self, privacy: Privacy, norm: str) -> int | float:
+        """How far neighbours can be apart, in steps of ``2**-(2 bits)``: docs/proofs/moments.md.
+
+        ``|A - B| <= 1 - A B`` for each moment of two records, so their distance is at most the size of the set minus
+        the smallest value of its kernel; rounding adds to that. One record alone has moments of at most one.
+        """
+        step, count = 4**self.bits, self.size - 1
+        if privacy.neighbours == "add-remove":
+            far = {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm]
+        else:
+            error = 2.0**-self.bits + len(self.shape) * _RECURRENCE
+            gap = self.size - self.kernel_minimum()
+            square = 2 * self.size if self.ways is None and self.cross is None else 2 * gap
+            rounded = {"linf": 2.0, "l1": gap + 2 * count * error, "l2": math.sqrt(square) + 2 * math.sqrt(count) * error}
+            plain = {"linf": 2.0, "l1": 2.0 * count, "l2": 2 * math.sqrt(count)}
+            far = max(min(rounded[norm], plain[norm]), 1.0)
+            if privacy.unit != "row":  # persons of different numbers of rows: some rows leave, and are counted
+                far = max(far, {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm])
+        steps = far * step * rows_per_unit(privacy.unit)
+        return math.nextafter(steps * (1 + 1e-12), math.inf) if norm == "l2" else math.ceil(steps * (1 + 1e-12))
+
+
+@lru_cache(maxsize=32)
+def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> IndexSet:
+    dimension = len(shape)
+    ways = None if ways is not None and ways >= dimension else ways
+    count = _count(shape, ways, cross, flat)
+    if count > LARGEST_SIZE or count * dimension > 2**27:
+        raise ParameterError(
+            f"the index set has {count:,} moments of {dimension} columns, at most {LARGEST_SIZE:,} are allowed: lower "
+            "degree, use interactions=2 (or 1, or 'cross'), or leave out columns"
+        )
+    if cross is None and ways is None:
+        found = np.stack([axis.ravel() for axis in np.indices(shape)], axis=1)
+    elif cross is None:
+        assert ways is not None
+        found = _low_interaction(shape, ways)
+    else:
+        found = _hyperbolic(shape, cross, flat)
+    found = np.ascontiguousarray(found, dtype=np.int64)
+    found.setflags(write=False)
+    return IndexSet(shape, ways, cross, found)
+
+
+def _count(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> int:
+    """The number of frequencies, before any is written down."""
+    if cross is not None:
+        return _count_cross(shape, cross, flat)
+    if ways is None:
+        return math.prod(shape)
+    sums = [1] + [0] * ways  # elementary symmetric polynomials of t_j - 1
+    for t in shape:
+        for s in range(ways, 0, -1):
+            sums[s] += sums[s - 1] * (t - 1)
+    return sum(sums)
+
+
+def _count_cross(shape: tuple[int, ...], cross: int, flat: tuple[bool, ...]) -> int:
+    left = {cross: 1}  # how many beginnings leave this much of the product
+    for t, even in zip(shape, flat, strict=True):
+        following: dict[int, int] = {}
+        for budget, many in left.items():
+            for r in range(t):
+                rest = budget // (1 + (min(r, 1) if even else r))
+                if rest == 0:
+                    break
+                following[rest] = following.get(rest, 0) + many
+        left = following
+    return sum(left.values())
+
+
+def _low_interaction(shape: tuple[int, ...], ways: int) -> Indices:
+    blocks = [np.zeros((1, len(shape)), dtype=np.int64)]
+    for order in range(1, ways + 1):
+        for columns in combinations([j for j, t in enumerate(shape) if t > 1], order):
+            values = np.array(list(product(*(range(1, shape[j]) for j in columns))), dtype=np.int64)
+            block = np.zeros((len(values), len(shape)), dtype=np.int64)
+            block[:, columns] = values
+            blocks.append(block)
+    return np.concatenate(blocks)
+
+
+def _hyperbolic(shape: tuple[int, ...], cross: int, flat: tuple[bool, ...]) -> Indices:
+    found, left = np.zeros((1, 0), dtype=np.int64), np.array([cross])
+    for t, even in zip(shape, flat, strict=True):
+        steps = np.arange(t)
+        rest = left[:, None] // (1 + (np.minimum(steps, 1) if even else steps))
+        row, value = np.nonzero(rest)
+        found, left = np.concatenate([found[row], value[:, None]], axis=1), rest[row, value]
+    return found[np.lexsort((*found.T[::-1], np.count_nonzero(found, axis=1)))]
+
+
+@lru_cache(maxsize=1024)
+def _smallest_sum(count: int) -> float:
+    """A lower bound on ``1 + cos psi + ... + cos (count - 1) psi``, attained up to a ten-thousandth of ``count``."""
+    if count <= 2:
+        return float(2 - count)  # 1 for a constant, 1 + cos psi >= 0 for two
+    psi = np.linspace(0.0, math.pi, _FINE * count + 1)[1:]
+    sums = 0.5 + np.sin((count - 0.5) * psi) / (2 * np.sin(psi / 2))
+    between = (math.pi / (_FINE * count)) ** 2 / 8 * count**3 / 3  # second derivatives are at most sum r^2
+    return float(sums.min()) - between - 1e-9 * count
+
+
+def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, size: int) -> float:
+    """The smallest ``sum_{s <= ways} e_s(c)`` for ``c_j`` in ``[axes_j - 1, t_j - 1]``: it lies at a vertex.
+
+    Columns with equally many frequencies are alike, so that only the number of each kind at its lower end counts.
+    """
+    kinds = sorted({t for t in shape if t > 1})
+    counts = [shape.count(t) for t in kinds]
+    if math.prod(count + 1 for count in counts) > _VERTICES:
+        return 2.0 - size  # no product is below -1
+    lows = dict(zip(shape, axes, strict=True))
+    smallest = math.inf
+    for below in product(*(range(count + 1) for count in counts)):
+        sums = np.zeros(ways + 1)
+        sums[0] = 1.0
+        for t, count, low in zip(kinds, counts, below, strict=True):
+            for value, times in ((lows[t] - 1, low), (t - 1.0, count - low)):
+                powers = [math.comb(times, s) * value**s for s in range(ways + 1)]
+                sums = np.convolve(sums, powers)[: ways + 1]
+        smallest = min(smallest, float(sums.sum()))
+    return smallest - 1e-9 * size
+
+
+# --- what one record contributes --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """A way to write every moment as a product of two, so that sums over records are one matrix product.
+
+    Moment i is the product of ``left`` at ``of_left[i]`` and ``right`` at ``of_right[i]``. Where both are the same list,
+    ``right`` is ``left``.
+    """
+
+    left: Products
+    right: Products
+    of_left: Indices
+    of_right: Indices
+
+
+def factors_of(indices: IndexSet) -> Factors:
+    """Halves of the columns for a full tensor, else halves of the columns that take part."""
+    frequencies = indices.frequencies
+    if indices.ways is None and indices.cross is None:
+        mask = np.broadcast_to(np.arange(len(indices.shape)) < _balanced_cut(indices.shape), frequencies.shape)
+    else:
+        place = np.cumsum(frequencies > 0, axis=1)
+        mask = place <= (place[:, -1:] + 1) // 2
+    left, of_left = _unique(np.where(mask, frequencies, 0))
+    right, of_right = _unique(np.where(mask, 0, frequencies))
+    if indices.ways == 2:  # both are single columns: one matrix, half the work
+        both, where = _unique(np.concatenate([left, right]))
+        whole = Products.of(both, indices)
+        return Factors(whole, whole, where[: len(left)][of_left], where[len(left) :][of_right])
+    return Factors(Products.of(left, indices), Products.of(right, indices), of_left, of_right)
+
+
+def _balanced_cut(shape: tuple[int, ...]) -> int:
+    sizes = [math.prod(shape[:cut]) + math.prod(shape[cut:]) for cut in range(1, len(shape) + 1)]
+    return 1 + int(np.argmin(sizes))
+
+
+def _unique(rows: Indices) -> tuple[Indices, Indices]:
+    """Different rows, those in which fewer columns take part first, and which of them each row is."""
+    _, first, places = np.unique(hashed(rows), return_index=True, return_inverse=True)
+    order = np.argsort(np.count_nonzero(rows[first], axis=1), kind="stable")
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return rows[first[order]], back[places.reshape(-1)]
+
+
+def hashed(frequencies: Indices) -> NDArray[np.uint64]:
+    """One number for each row; rows that differ have different ones (but for one chance in 10**7)."""
+    with np.errstate(over="ignore"):
+        mixed = np.arange(1, frequencies.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        word = frequencies.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9) + mixed
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray((word ^ (word >> np.uint64(31))).sum(axis=1, dtype=np.uint64))
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """How to multiply rows of a table of Chebyshev polynomials: for each product the rows of its factors.
+
+    ``rows[k]`` are the k-th factors of the products from ``starts[k]`` on; products with fewer factors come first.
+    """
+
+    count: int
+    bits: int
+    rows: tuple[Indices, ...]
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, frequencies: Indices, indices: IndexSet) -> Products:
+        """The products with these frequencies, which are sorted by their numbers of factors."""
+        offsets = np.concatenate([[0], np.cumsum(indices.shape)[:-1]])
+        factors = np.count_nonzero(frequencies, axis=1)
+        rows, starts = [], []
+        for k in range(int(factors.max(initial=0))):
+            start = int(np.searchsorted(factors, k + 1))
+            taking = frequencies[start:] > 0
+            column = np.argmax(np.cumsum(taking, axis=1) == k + 1, axis=1)
+            rows.append(offsets[column] + frequencies[start:][np.arange(len(column)), column])
+            starts.append(start)
+        return cls(len(frequencies), indices.bits, tuple(rows), tuple(starts))
+
+    def rounded(self, table: Floats) -> Floats:
+        """``(count, m)``: products times ``2**bits``, rounded to whole numbers of at most ``2**bits``."""
+        result = np.empty((self.count, table.shape[1]))
+        result[: self.starts[0] if self.starts else None] = 2.0**self.bits
+        for k, (rows, start) in enumerate(zip(self.rows, self.starts, strict=True)):
+            if k == 0:
+                np.take(table * 2.0**self.bits, rows, axis=0, out=result[start:], mode="clip")
+            else:
+                result[start:] *= table[rows]
+        return np.rint(result, out=result)
+
+
+def chebyshev_table(scaled: Floats, shape: Sequence[int]) -> Floats:
+    """``(sum t_j, m)``: ``cos(r arccos x_j)`` of ``(d, m)`` columns by its recurrence, column after column.
+
+    A missing value has zeros for ``r > 0``: it is thereby spread over its column, with the moments of an even angle.
+    """
+    table = np.empty((sum(shape), scaled.shape[1]))
+    start = 0
+    for same, group in groupby(range(len(shape)), key=lambda j: shape[j]):
+        columns = list(group)
+        own = table[start : start + same * len(columns)].reshape(len(columns), same, -1)
+        start += same * len(columns)
+        own[:, 0] = 1.0
+        if same > 1:
+            own[:, 1] = scaled[columns[0] : columns[-1] + 1]
+        for r in range(2, same):
+            np.multiply(own[:, 1], own[:, r - 1], out=own[:, r])
+            own[:, r] *= 2.0
+            own[:, r] -= own[:, r - 2]
+        if same > 3:  # the first two are exact enough to stay within the bounds by themselves
+            np.clip(own, -1.0, 1.0, out=own)
+    if np.isnan(scaled).any():
+        np.nan_to_num(table, copy=False, nan=0.0)
+    return table

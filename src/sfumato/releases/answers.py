@@ -1,0 +1,132 @@
+"""An answer with its error, and how far noise moves a weighted sum of noisy numbers, from the public law alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaincinv, ndtri
+
+from sfumato.core.calibration import NoiseLaw
+from sfumato.releases.uncertainty import DRAWS, coverage_rank, noise_deviation
+
+Floats = NDArray[np.float64]
+
+_SEED = 20170204
+_WORK = 4_000_000  # weights for which noise is simulated; beyond, a bound is used
+_BLOCK = 2**22  # simulated numbers held at once
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a summary says about a question; numbers, or arrays of the same shape for many questions.
+
+    Parameters
+    ----------
+    value
+        The estimate.
+    error
+        How far the records' own value can be from it with probability ``confidence``, for each question by itself:
+        noise and approximation together. It says nothing about a population that the records were drawn from.
+    noise_sd
+        The standard deviation of the noise in ``value``.
+    approximation
+        How much of the question the summary's basis cannot express.
+    confidence
+        What ``error`` holds with.
+    """
+
+    value: Any
+    error: Any
+    noise_sd: Any
+    approximation: Any
+    confidence: float
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.value):
+            return f"<Answer to {np.size(self.value)} questions, errors up to {float(np.max(self.error)):.3g}>"
+        return (
+            f"<Answer {self.value:.6g} +- {self.error:.3g} ({100 * self.confidence:g} %; noise sd {self.noise_sd:.3g}, "
+            f"approximation {self.approximation:.3g})>"
+        )
+
+    def interval(self) -> tuple[Any, Any]:
+        """Lower and upper limits."""
+        return self.value - self.error, self.value + self.error
+
+    def within(self, low: float, high: float) -> Answer:
+        """The same answer, moved into a range in which the truth is known to lie: the error only falls."""
+        return Answer(plain(np.clip(self.value, low, high)), self.error, self.noise_sd, self.approximation,
+                      self.confidence)  # fmt: skip
+
+
+def plain(values: Any) -> Any:
+    """A number instead of an array without axes."""
+    return float(values) if np.ndim(values) == 0 else np.asarray(values)
+
+
+def deviations(law: NoiseLaw, weights: Floats) -> Floats:
+    """The standard deviation of each weighted sum ``(q, size)`` of the noise: its coefficients are uncorrelated."""
+    return noise_deviation(law) * np.linalg.norm(weights, axis=1)
+
+
+def half_widths(law: NoiseLaw, weights: Floats, confidence: float) -> Floats:
+    """How far noise moves each weighted sum, each by itself with this confidence.
+
+    Gaussian sums are Gaussian. Others are simulated with a public seed, and the order statistic is one that covers in
+    all but one in a thousand simulations; where there are too many weights, Chernoff's bound is used, which is wider.
+    """
+    length = np.linalg.norm(weights, axis=1)
+    rounding = law.step * np.abs(weights).sum(axis=1)  # the law on the grid and its continuous limit
+    if law.kind == "gaussian":
+        return length * law.deviation * -float(ndtri((1 - confidence) / 2)) + rounding
+    used = np.flatnonzero(np.abs(weights).max(axis=0, initial=0.0) > 0)
+    rank = coverage_rank(confidence)
+    if rank <= DRAWS and len(used) * len(weights) <= _WORK and len(used) <= 20_000:
+        return _simulated(law, weights[:, used], rank) + rounding
+    return _bounded(law, weights, length, 1 - confidence) + rounding
+
+
+def _simulated(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
+    """Only the coefficients that some question uses are drawn: the others do not matter to it."""
+    if not weights.size:
+        return np.zeros(len(weights))
+    generator = np.random.default_rng(_SEED)
+    block = max(1, min(DRAWS, _BLOCK // max(weights.shape[1], len(weights))))
+    sums = []
+    for start in range(0, DRAWS, block):
+        shape = (min(block, DRAWS - start), weights.shape[1])
+        if law.kind == "laplace":
+            noise = generator.laplace(scale=law.deviation, size=shape)
+        elif law.kind == "linf":
+            radius = generator.gamma(law.size + 1, law.deviation, size=(shape[0], 1))
+            noise = radius * generator.uniform(-1, 1, size=shape)
+        else:  # a few coordinates of an evenly spread direction: the others only matter by their length
+            normal = generator.normal(size=shape)
+            rest = generator.chisquare(law.size - shape[1], size=(shape[0], 1)) if law.size > shape[1] else 0.0
+            radius = generator.gamma(law.size, law.deviation, size=(shape[0], 1))
+            noise = radius * normal / np.sqrt((normal**2).sum(axis=1, keepdims=True) + rest)
+        sums.append(np.abs(noise @ weights.T))
+    every = np.concatenate(sums)
+    return np.asarray(np.partition(every, rank - 1, axis=0)[rank - 1])
+
+
+def _bounded(law: NoiseLaw, weights: Floats, length: Floats, miss: float) -> Floats:
+    """Chernoff: uniform numbers and directions have lighter tails than Gaussian ones of the same variance."""
+    if law.kind == "laplace":
+        largest = np.abs(weights).max(axis=1)
+        # log E exp(l X) <= l^2 s^2 |w|^2 / (1 - l^2 s^2 max^2); the best of a few l.
+        size = np.maximum(largest, 1e-300) * law.deviation
+        shares = np.linspace(0.02, 0.98, 49)[:, None] / size
+        bounds = (math.log(2 / miss) + (shares * length * law.deviation) ** 2 / (1 - (shares * size) ** 2)) / shares
+        return np.asarray(np.where(length > 0, bounds.min(axis=0), 0.0))
+    order = law.size + 1 if law.kind == "linf" else law.size
+    radius = law.deviation * float(gammaincinv(order, 1 - miss / 10))
+    spread = 1 / 3 if law.kind == "linf" else 1 / law.size
+    return length * radius * math.sqrt(2 * spread * math.log(2 / (0.9 * miss)))

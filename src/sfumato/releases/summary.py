@@ -1,0 +1,313 @@
+"""A published summary: noisy cosine moments, from which every smooth question about the records can be answered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.cosine import Cosines, IndexSet, basis_from_json
+from sfumato.bases.quadrature import (
+    LARGEST_TENSOR,
+    Grid,
+    Query,
+    balanced,
+    coefficients_at,
+    grid_for,
+    jackson_factors,
+    query_values,
+    sparse_coefficients,
+)
+from sfumato.bases.smoothness import Smooth
+from sfumato.checks import one_of, probability
+from sfumato.core.box import Box, Categorical
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.releases.answers import Answer, deviations, half_widths, plain
+from sfumato.releases.base import Release
+from sfumato.releases.codec import exact_keys
+from sfumato.releases.questions import Questions
+from sfumato.releases.showing import Shown
+from sfumato.releases.uncertainty import noise_deviation
+
+Floats = NDArray[np.float64]
+Columns = Sequence[str] | str | None
+
+DAMPINGS = ("none", "jackson", "balanced")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SummaryRelease(Shown, Questions, Release):
+    """The moments of private records, perturbed once.
+
+    Parameters
+    ----------
+    domain, basis
+        The columns, and which moments there are.
+    numbers
+        Noisy sums over records (read-only): one for each frequency but zero, and one for that too where the number of
+        records is private.
+    rows
+        The public number of records, or None.
+    """
+
+    kind: ClassVar[str] = "summary"
+
+    domain: Box
+    basis: Cosines
+    numbers: Floats
+    rows: int | None
+
+    def __post_init__(self) -> None:
+        numbers = np.array(self.numbers, dtype=np.float64)
+        numbers.setflags(write=False)
+        object.__setattr__(self, "numbers", numbers)
+
+    @property
+    def box(self) -> Box:
+        return self.domain
+
+    @cached_property
+    def indices(self) -> IndexSet:
+        """The frequencies of the moments."""
+        return self.basis.index_set(self.box)
+
+    @cached_property
+    def moments(self) -> Floats:
+        """``(size,)``: means of ``prod_j cos(r_j arccos x_j)``, in the order of ``indices.frequencies``; unbiased."""
+        whole = self.numbers if self.rows is None else np.concatenate([[float(self.rows)], self.numbers])
+        return np.asarray(np.concatenate([[1.0], whole[1:] / self._total]))
+
+    @property
+    def _total(self) -> float:
+        """The number of records, or the noisy one; at least one."""
+        return max(1.0, float(self.rows) if self.rows is not None else float(self.numbers[0]))
+
+    @property
+    def noise_sd(self) -> float:
+        """The standard deviation of the noise in each moment."""
+        return noise_deviation(self.law) / self._total
+
+    # --- answering ----------------------------------------------------------------------------------------
+
+    def answer(
+        self,
+        query: Query,
+        *,
+        columns: Columns = None,
+        confidence: float = 0.95,
+        damping: str = "none",
+        smoothness: Smooth | None = None,
+    ) -> Answer:
+        """The mean of a function over the records (Algorithm 2 of the paper, with the right coefficients).
+
+        Parameters
+        ----------
+        query
+            A public function of ``(m, d)`` points in the user's units (a category is its number, or its position in the
+            declared list if it is text) that returns ``(m,)`` numbers.
+        columns
+            The columns that the function reads, in its order; by default all of the box. With more than four, a sparse
+            grid takes the place of a full one: name those that matter.
+        damping
+            ``"none"``: the function's own coefficients; ``"balanced"``: those that make approximation and noise
+            together smallest; ``"jackson"``: the paper's, for reproduction (needs ``smoothness``).
+        smoothness
+            A promise about the function on the box scaled to the unit cube, from which its approximation error then
+            follows; by default that is seen from its coefficients.
+
+        >>> import sfumato as sf
+        >>> box, grant = sf.Box({"age": (0, 110)}), sf.Privacy(epsilon=1.0)
+        >>> summary = sf.summarize(np.full(10_000, 44.0), box, grant, degree=8)
+        >>> abs(summary.answer(lambda p: np.exp(-((p[:, 0] - 40) ** 2) / 800)).value - 0.98) < 0.1
+        True
+        """
+        answers = self.answer_many(
+            [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
+        )
+        return Answer(*(plain(part[0]) for part in _parts(answers)), confidence)
+
+    def answer_many(
+        self,
+        queries: Sequence[Query],
+        *,
+        columns: Columns = None,
+        confidence: float = 0.95,
+        damping: str = "none",
+        smoothness: Smooth | None = None,
+    ) -> Answer:
+        """The same for several functions at once: an answer of arrays, each entry by itself at this confidence."""
+        one_of("damping", damping, DAMPINGS)
+        if callable(queries) or not all(callable(query) for query in queries):
+            raise ParameterTypeError("queries must be a list of functions of (m, d) points")
+        if smoothness is not None and not isinstance(smoothness, Smooth):
+            raise ParameterTypeError(f"smoothness must be sf.Smooth(derivatives, bound), got {smoothness!r}")
+        if damping == "jackson" and smoothness is None:
+            raise ParameterError("damping='jackson' needs smoothness=sf.Smooth(derivatives, bound)")
+        places = self.places(columns)
+        if len(places) > LARGEST_TENSOR:
+            if damping != "none":
+                raise ParameterError(f"damping={damping!r} needs at most {LARGEST_TENSOR} columns: name them in columns")
+            found = [self._sparse(query, places) for query in queries]
+        else:
+            grid = grid_for(self.box, places, self.indices.shape)
+            points = grid.points()
+            found = [self._on_grid(query_values(query, points), grid, damping, smoothness, confidence) for query in queries]
+        weights = np.stack([weights for weights, _ in found]) if found else np.zeros((0, self.indices.size))
+        return self.linear(weights, np.array([missed for _, missed in found]), confidence)
+
+    def linear(self, weights: Floats, missed: Floats, confidence: float) -> Answer:
+        """``weights`` ``(q, size)`` applied to the moments, where each may also be off by ``missed``.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, an answer is
+        within its error of the records' own mean of the function, if ``missed`` bounds what the weights leave out.
+        """
+        probability("confidence", confidence)
+        values, noise, total = weights @ self.moments, weights[:, 1:], self._total
+        if self.rows is not None:
+            widths, sd = half_widths(self.law, noise, confidence) / total, deviations(self.law, noise) / total
+            return Answer(values, widths + missed, sd, missed, confidence)
+        # v' - v = (noise of the sum - v' noise of the count) / n, and n is not known exactly either.
+        both = (1 + confidence) / 2
+        sums = half_widths(self.law, weights, both)
+        count = np.zeros((1, self.indices.size))
+        count[0, 0] = 1.0
+        miscount = half_widths(self.law, count, both)[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = self.numbers[0] - miscount
+            widths = np.where(least > 0, (sums + np.abs(values) * miscount) / max(least, 1e-300), math.inf)
+        shifted = weights.copy()
+        shifted[:, 0] -= values
+        return Answer(values, widths + missed, deviations(self.law, shifted) / total, missed, confidence)
+
+    def places(self, columns: Columns) -> tuple[int, ...]:
+        """The positions of named columns; all by default."""
+        if columns is None:
+            return tuple(range(self.box.dimension))
+        names = (columns,) if isinstance(columns, str) else tuple(columns)
+        for name in names:
+            if name not in self.box.names:
+                raise ParameterError(f"column {name!r} is unknown; the summary has {list(self.box.names)}")
+        if not names or len({*names}) < len(names):
+            raise ParameterError(f"columns must be different names, one or more, got {list(names)!r}")
+        return tuple(self.box.names.index(name) for name in names)
+
+    def among(self, places: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The positions of all moments of these columns alone, and their frequencies."""
+        others = np.ones(self.box.dimension, dtype=np.bool_)
+        others[list(places)] = False
+        rows = np.flatnonzero(~self.indices.frequencies[:, others].any(axis=1))
+        return rows, self.indices.frequencies[rows][:, list(places)]
+
+    def _on_grid(
+        self, values: Floats, grid: Grid, damping: str, smoothness: Smooth | None, confidence: float
+    ) -> tuple[Floats, float]:
+        rows, frequencies = self.among(grid.columns)
+        tensor, at = grid.coefficients(values), tuple(frequencies.T)
+        kept = np.zeros(tensor.shape, dtype=np.bool_)
+        kept[at] = True
+        chosen = np.where(kept, tensor, 0.0)
+        missed = _left_out(np.where(kept, 0.0, tensor), grid)
+        if damping == "balanced":
+            one = np.zeros((1, self.numbers.size))
+            one[0, -1] = 1.0
+            chosen = balanced(values, grid, kept, half_widths(self.law, one, confidence)[0] / self._total)
+        elif damping == "jackson":
+            assert smoothness is not None
+            for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
+                if not isinstance(self.box.columns[place], Categorical):
+                    factors = np.zeros(len(axis.nodes))
+                    own = jackson_factors(self.indices.shape[place], smoothness.derivatives)
+                    factors[: len(own)] = own
+                    chosen = chosen * factors.reshape([-1 if k == i else 1 for k in range(chosen.ndim)])
+        if damping != "none":
+            missed = float(np.abs(values.reshape(grid.shape) - grid.evaluate(chosen)).max())
+        elif smoothness is not None:
+            missed = self._promised(smoothness, grid.columns)
+        weights = np.zeros(self.indices.size)
+        weights[rows] = chosen[at]
+        return weights, max(0.0, missed)
+
+    def _promised(self, smoothness: Smooth, places: Sequence[int]) -> float:
+        """What truncated Chebyshev series miss of so smooth a function (docs/proofs/moments.md, Theorem 5)."""
+        if self.indices.ways is not None and self.indices.ways < len(places) or self.indices.cross is not None:
+            raise ParameterError("a promised smoothness bounds the error of full interactions only")
+        missed, magnified, order = 0.0, 1.0, smoothness.derivatives
+        for place in places:
+            top = self.indices.shape[place] - 1
+            if isinstance(self.box.columns[place], Categorical):
+                continue
+            if top < order:
+                raise ParameterError(f"smoothness of order {order} needs degree {order + 1} or more, got {top + 1}")
+            bound = smoothness.bound / 2.0**order  # on [-1, 1]
+            missed += magnified * 4 * bound / (math.pi * (order - 1) * (top - order + 1) ** (order - 1))
+            magnified *= 4 / math.pi**2 * math.log(top + 1) + 3
+        return missed
+
+    def _sparse(self, query: Query, places: Sequence[int]) -> tuple[Floats, float]:
+        found = sparse_coefficients(query, self.box, places)
+        rows, frequencies = self.among(places)
+        values, beyond = coefficients_at(found, frequencies)
+        weights = np.zeros(self.indices.size)
+        weights[rows] = values
+        return weights, beyond + found.change
+
+    # --- what the file holds ------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<SummaryRelease of {', '.join(self.box.names)}: {self.indices.size} moments; {self.guarantee}>"
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"numbers": self.numbers}
+
+    def fields(self) -> dict[str, Any]:
+        return {"basis": self.basis.to_json(), "rows": self.rows}
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"basis", "rows"}, "the content")
+        exact_keys(arrays, {"numbers"}, "the file")
+        basis, rows, promised, law = basis_from_json(fields["basis"]), fields["rows"], common["guarantee"], common["law"]
+        indices = basis.index_set(box)
+        public = (promised.neighbours, promised.unit) == ("replace", "row")
+        if (rows is not None) != public or (public and (type(rows) is not int or not 0 <= rows < 2**62)):
+            raise ParameterError(f"a number of rows is there just where the guarantee makes it public, got {rows!r}")
+        if arrays["numbers"].shape != (indices.size - public,) or law.size != indices.size - public:
+            raise ParameterError(f"the summary needs {indices.size - public} numbers, got {arrays['numbers'].shape}")
+        _check_certificate(law.certificate, indices, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
+        return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
+
+
+def _left_out(rest: Floats, grid: Grid) -> float:
+    """A bound on the largest value of a sum of cosines ``rest``: the sum of their sizes, or what is seen on the grid.
+
+    Of frequencies below half the number of points, values between points exceed those at points by at most sqrt(2)
+    along each column (docs/proofs/moments.md, Theorem 6); higher ones count with their size.
+    """
+    low, factor = rest.copy(), 1.0
+    for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
+        if not isinstance(grid.box.columns[place], Categorical):
+            low[(slice(None),) * i + (slice(len(axis.nodes) // 2, None),)] = 0.0
+            factor *= math.sqrt(2)
+    whole = float(np.abs(rest).sum())
+    high = whole - float(np.abs(low).sum())
+    return min(whole, high + factor * float(np.abs(grid.evaluate(low)).max()))
+
+
+def _parts(answer: Answer) -> tuple[Any, Any, Any, Any]:
+    return answer.value, answer.error, answer.noise_sd, answer.approximation
+
+
+def _check_certificate(certificate: Any, indices: IndexSet, who: Privacy) -> None:
+    """Refuse noise that was calibrated for less than one record can contribute."""
+    if certificate.exponent != -2 * indices.bits or certificate.norm not in ("linf", "l1", "l2"):
+        raise ParameterError("the noise and the moments are on different grids")
+    if certificate.bound < indices.apart(who, certificate.norm) * (1 - 1e-9):
+        raise ParameterError("the certificate is smaller than one record's contribution can be")
+
+
