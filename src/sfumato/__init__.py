@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato import errors, noise, oracles
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
+    from sfumato.bases.cosine import Cosines
     from sfumato.bases.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
     from sfumato.bases.landmarks import Coordinates, Landmarks
     from sfumato.bases.lattice import Binning, SplitLattice
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
     from sfumato.pipeline import Plan, plan, release
+    from sfumato.releases.answers import Answer
     from sfumato.releases.bayes import NaiveBayesRelease
     from sfumato.releases.curve import CurveRelease
     from sfumato.releases.density import DensityRelease
@@ -37,11 +39,15 @@ if TYPE_CHECKING:
     from sfumato.releases.grouped import GroupedDensityRelease
     from sfumato.releases.io import load
     from sfumato.releases.machine import MachineRelease
+    from sfumato.releases.models import Model
+    from sfumato.releases.summary import SummaryRelease
     from sfumato.releases.value import ValueRelease
     from sfumato.sampler.estimating import sample_sensitivity
     from sfumato.sampler.plans import SamplerPlan, sampler_plan
+    from sfumato.summarizing import summarize
     from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
+    from sfumato.targets.cosine_moments import CosineMoments
     from sfumato.targets.density import KDE
     from sfumato.targets.linear import LogisticRegression, Ridge
     from sfumato.targets.losses import SmoothedHinge, SmoothedHuber, UserLoss
@@ -51,12 +57,6 @@ if TYPE_CHECKING:
     from sfumato.targets.sampled import SampledCertificate
     from sfumato.targets.smoother import NadarayaWatson
     from sfumato.targets.statistic import Statistic
-    from sfumato.targets.cosine_moments import CosineMoments
-    from sfumato.bases.cosine import Cosines
-    from sfumato.releases.models import Model
-    from sfumato.releases.summary import SummaryRelease
-    from sfumato.summarizing import summarize
-    from sfumato.releases.answers import Answer
     from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.

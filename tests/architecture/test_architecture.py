@@ -24,7 +24,7 @@ LAYERS = [
     {"accounting", "engines"},
     {"targets"},
     {"pipeline", "noise", "choosing", "tuning"},
-    {"boxfile", "demo", "oracles", "sampler", "bounding"},
+    {"boxfile", "demo", "oracles", "sampler", "bounding", "summarizing"},
     {"estimators"},
     {"cli"},
 ]

@@ -57,7 +57,7 @@ class Cosines(Basis):
 
     def __post_init__(self) -> None:
         several = isinstance(self.degree, Sequence | np.ndarray) and not isinstance(self.degree, str)
-        degrees = tuple(self.degree) if several else (self.degree,)  # type: ignore[arg-type]
+        degrees: tuple[Any, ...] = tuple(self.degree) if several else (self.degree,)  # type: ignore[arg-type]
         if not degrees:
             raise ParameterError("degree must be a number or one number per column, got an empty list")
         for degree in degrees:
@@ -85,7 +85,7 @@ class Cosines(Basis):
         cross = self.degree if self.interactions == "cross" else None
         ways = self.interactions if isinstance(self.interactions, int) else None
         flat = tuple(isinstance(column, Categorical) for column in box.columns)
-        return _index_set(self.shape(box), ways, cross, flat if cross else (False,) * box.dimension)  # type: ignore[arg-type]
+        return _index_set(self.shape(box), ways, cross, flat if cross else (False,) * box.dimension)
 
     def size(self, box: Box) -> int:
         """The number of moments, with that of frequency zero, which counts records."""
@@ -159,7 +159,11 @@ class IndexSet:
             error = 2.0**-self.bits + len(self.shape) * _RECURRENCE
             gap = self.size - self.kernel_minimum()
             square = 2 * self.size if self.ways is None and self.cross is None else 2 * gap
-            rounded = {"linf": 2.0, "l1": gap + 2 * count * error, "l2": math.sqrt(square) + 2 * math.sqrt(count) * error}
+            rounded = {
+                "linf": 2.0,
+                "l1": gap + 2 * count * error,
+                "l2": math.sqrt(square) + 2 * math.sqrt(count) * error,
+            }
             plain = {"linf": 2.0, "l1": 2.0 * count, "l2": 2 * math.sqrt(count)}
             far = max(min(rounded[norm], plain[norm]), 1.0)
             if privacy.unit != "row":  # persons of different numbers of rows: some rows leave, and are counted
@@ -278,7 +282,7 @@ def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, 
 class Factors:
     """A way to write every moment as a product of two, so that sums over records are one matrix product.
 
-    Moment i is the product of ``left`` at ``of_left[i]`` and ``right`` at ``of_right[i]``. Where both are the same list,
+    Moment i is the product of ``left`` at ``of_left[i]`` and ``right`` at ``of_right[i]``. Where both are the same,
     ``right`` is ``left``.
     """
 

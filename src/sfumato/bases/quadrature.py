@@ -1,8 +1,8 @@
 """The cosine coefficients of a **public** function: nothing here is private.
 
 ``f(cos theta)`` is periodic and even in every angle, so a plain sum over evenly spaced angles (a discrete cosine
-transform) is spectrally accurate. Up to four columns have a full grid; more have a sparse one, which combines small full
-grids of nested Clenshaw-Curtis points (docs/queries.md shows it beside the rule that the paper prints).
+transform) is spectrally accurate. Up to four columns have a full grid; more have a sparse one, which combines small
+full grids of nested Clenshaw-Curtis points (docs/queries.md shows it beside the rule that the paper prints).
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import values_on
 from sfumato.bases.cosine import hashed
+from sfumato.bases.lattice import contract
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
 
@@ -37,6 +38,11 @@ class Axis:
 
     nodes: Floats  # (N,) in [-1, 1]; for a categorical column, one for each category
     transform: Floats  # (N, N)
+
+    @cached_property
+    def table(self) -> Floats:
+        """``(N, N)``: each frequency's cosine at the points, the inverse of the transform."""
+        return np.asarray(np.cos(np.outer(np.arange(len(self.nodes)), np.arccos(np.clip(self.nodes, -1.0, 1.0)))))
 
 
 @lru_cache(maxsize=64)
@@ -63,7 +69,8 @@ def nested_axis(count: int) -> Axis:
 def category_nodes(count: int) -> Floats:
     """Where categories lie in [-1, 1]: at evenly spaced angles, so that every function of them is a sum of cosines."""
     steps = np.arange(count)
-    return np.sin((count - 1 - 2 * steps) * (math.pi / (2 * (count - 1))))  # exact at the ends and in the middle
+    # Exact at the ends and in the middle.
+    return np.asarray(np.sin((count - 1 - 2 * steps) * (math.pi / (2 * (count - 1)))))
 
 
 def to_user(box: Box, columns: Sequence[int], scaled: Floats) -> Floats:
@@ -109,20 +116,12 @@ class Grid:
         return to_user(self.box, self.columns, np.stack([part.ravel() for part in mesh], axis=1))
 
     def coefficients(self, values: Floats) -> Floats:
-        """``(..., *shape)`` coefficients of functions with ``(..., m)`` values at the points, axis by axis."""
-        tensor = values.reshape(*values.shape[:-1], *self.shape)
-        first = values.ndim - 1
-        for i, axis in enumerate(self.axes):
-            tensor = np.moveaxis(np.tensordot(axis.transform, tensor, axes=(1, first + i)), 0, first + i)
-        return np.ascontiguousarray(tensor)
+        """``shape`` coefficients of a function with ``(m,)`` values at the points, axis by axis."""
+        return contract([axis.transform for axis in self.axes], values.reshape(self.shape))
 
     def evaluate(self, coefficients: Floats) -> Floats:
         """The inverse: ``(*shape)`` values at the points."""
-        tensor = coefficients
-        for i, axis in enumerate(self.axes):
-            table = np.cos(np.outer(np.arccos(axis.nodes), np.arange(len(axis.nodes))))
-            tensor = np.moveaxis(np.tensordot(table, tensor, axes=(1, i)), 0, i)
-        return tensor
+        return contract([axis.table.T for axis in self.axes], coefficients)
 
 
 def grid_for(box: Box, columns: Sequence[int], shape: Sequence[int]) -> Grid:
@@ -136,8 +135,8 @@ def grid_for(box: Box, columns: Sequence[int], shape: Sequence[int]) -> Grid:
             break
     else:
         raise ParameterError(
-            f"a full grid on columns {[box.names[j] for j in columns]} would have more than {_GRID:,} points: ask about "
-            "fewer columns at a time (columns=[...])"
+            f"a full grid on columns {[box.names[j] for j in columns]} would have more than {_GRID:,} points: ask "
+            "about fewer columns at a time (columns=[...])"
         )
     axes = [
         nested_axis(shape[j]) if isinstance(kind, Categorical) else fine_axis(counts[shape[j]])
@@ -192,14 +191,14 @@ def sparse_coefficients(query: Query, box: Box, columns: Sequence[int], level: i
         totals.append(np.full(len(grid.points), total))
     frequencies, everything, missing = np.concatenate(keys), np.concatenate(found), level - np.concatenate(totals)
     _, first, places = np.unique(hashed(frequencies), return_index=True, return_inverse=True)
-    # Smolyak: sum over q of (-1)^q C(d - 1, q) times all grids whose levels sum to ``level - q``; so for one level less.
+    # Smolyak: sum over q of (-1)^q C(d - 1, q) times all grids whose levels sum to ``level - q``; twice.
     signs = np.array([(-1) ** q * math.comb(len(columns) - 1, q) for q in range(len(columns) + 1)], dtype=np.float64)
     sums = [
         np.bincount(places.reshape(-1), np.where(missing >= less, signs[missing - less], 0.0) * everything, len(first))
         for less in (0, 1)
     ]
     change = float(np.abs(sums[0] - (sums[1] if level else 0.0)).sum())
-    return SparseCoefficients(frequencies[first], sums[0], change)
+    return SparseCoefficients(frequencies[first], sums[0].astype(np.float64), change)
 
 
 def _affordable(counts: Sequence[int | None]) -> int:
@@ -242,19 +241,17 @@ class _SmallGrid:
 
     def coefficients(self, values: Floats) -> Floats:
         tensor = values.reshape([len(axis.nodes) for axis in self.axes])
-        for i, axis in enumerate(self.axes):
-            tensor = np.moveaxis(np.tensordot(axis.transform, tensor, axes=(1, i)), 0, i)
-        return tensor.ravel()
+        return contract([axis.transform for axis in self.axes], tensor).ravel()
 
 
 def _small_grid(counts: Sequence[int | None], chosen: tuple[tuple[int, int], ...]) -> _SmallGrid:
     """One small full grid; columns without a level stay at their first point."""
     stays = np.array([0.0 if count is None else 1.0 for count in counts])  # the middle, or the first category
-    axes = tuple(nested_axis(2**height + 1 if counts[j] is None else counts[j]) for j, height in chosen)  # type: ignore[arg-type]
+    axes = tuple(nested_axis(2**height + 1 if counts[j] is None else counts[j]) for j, height in chosen)
     shape = [len(axis.nodes) for axis in axes]
     points = np.tile(stays, (math.prod(shape), 1))
     keys = np.zeros((len(points), len(counts)), dtype=np.int64)
-    for (j, _), axis, index in zip(chosen, axes, np.indices(shape).reshape(len(shape), -1), strict=True):
+    for (j, _), axis, index in zip(chosen, axes, np.indices(shape).reshape(len(shape), len(points)), strict=True):
         points[:, j], keys[:, j] = axis.nodes[index], index
     return _SmallGrid(points, keys, axes)
 
@@ -278,7 +275,7 @@ def coefficients_at(found: SparseCoefficients, frequencies: Indices) -> tuple[Fl
 def jackson_factors(degree: int, smoothness: int) -> Floats:
     """``(degree,)``: what the paper's operator I_{t-1,K} multiplies each frequency by, for reproduction.
 
-    The kernel is ``(sin(t' s / 2) / sin(s / 2))^(2 r)`` with ``r = ceil((K + 3) / 2)``, ``t' = floor((t - 1) / r) + 1``.
+    The kernel is ``(sin(t' s / 2) / sin(s / 2))^(2 r)``, ``r = ceil((K + 3) / 2)``, ``t' = floor((t - 1) / r) + 1``.
     """
     power = math.ceil((smoothness + 3) / 2)
     base = np.ones((degree - 1) // power + 1)
@@ -315,7 +312,7 @@ def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, 
     c, ahead, dual = plain.copy(), plain.copy(), np.zeros(grid.shape)
     for i in range(rounds):
         dual = _to_ball(dual + step * (grid.evaluate(ahead) - target))
-        moved = np.where(kept, c - step * _adjoint(grid, dual), 0.0)
+        moved = np.where(kept, c - step * contract([axis.table for axis in grid.axes], dual), 0.0)
         size = length(moved)
         shrunk = moved * max(0.0, 1 - noise * step / size) if size > 0 else moved
         shrunk[zero] = moved[zero]
@@ -323,13 +320,6 @@ def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, 
         if i % 20 == 19 and (now := cost(c)) < least:
             best, least = c, now
     return best
-
-
-def _adjoint(grid: Grid, values: Floats) -> Floats:
-    for i, axis in enumerate(grid.axes):
-        table = np.cos(np.outer(np.arange(len(axis.nodes)), np.arccos(axis.nodes)))
-        values = np.moveaxis(np.tensordot(table, values, axes=(1, i)), 0, i)
-    return values
 
 
 def _to_ball(values: Floats) -> Floats:
@@ -340,4 +330,4 @@ def _to_ball(values: Floats) -> Floats:
     ordered = np.sort(sizes)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     cut = excess[int(np.flatnonzero(ordered > excess)[-1])]
-    return np.sign(values) * np.maximum(np.abs(values) - cut, 0.0)
+    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - cut, 0.0))

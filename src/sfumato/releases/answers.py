@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
 
 from sfumato.core.calibration import NoiseLaw
-from sfumato.releases.uncertainty import DRAWS, coverage_rank, noise_deviation
+from sfumato.releases.uncertainty import DRAWS, coverage_rank, noise_deviation, simulated_sums
 
 Floats = NDArray[np.float64]
 
-_SEED = 20170204
 _WORK = 4_000_000  # weights for which noise is simulated; beyond, a bound is used
-_BLOCK = 2**22  # simulated numbers held at once
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,14 @@ class Answer:
         return self.value - self.error, self.value + self.error
 
     def within(self, low: float, high: float) -> Answer:
-        """The same answer, moved into a range in which the truth is known to lie: the error only falls."""
-        return Answer(plain(np.clip(self.value, low, high)), self.error, self.noise_sd, self.approximation,
-                      self.confidence)  # fmt: skip
+        """The same answer, moved into a range in which the truth is known to lie: it only comes nearer."""
+        return replace(self, value=plain(np.clip(self.value, low, high)))
+
+    def each(self, change: Callable[[Any], Any]) -> Answer:
+        """The same answer with its value and its three errors changed alike: reshaped, or scaled."""
+        parts = (self.value, self.error, self.noise_sd, self.approximation)
+        value, error, noise_sd, approximation = (plain(change(np.asarray(part))) for part in parts)
+        return Answer(value, error, noise_sd, approximation, self.confidence)
 
 
 def plain(values: Any) -> Any:
@@ -73,7 +77,7 @@ def plain(values: Any) -> Any:
 
 def deviations(law: NoiseLaw, weights: Floats) -> Floats:
     """The standard deviation of each weighted sum ``(q, size)`` of the noise: its coefficients are uncorrelated."""
-    return noise_deviation(law) * np.linalg.norm(weights, axis=1)
+    return np.asarray(noise_deviation(law) * np.linalg.norm(weights, axis=1))
 
 
 def half_widths(law: NoiseLaw, weights: Floats, confidence: float) -> Floats:
@@ -85,36 +89,12 @@ def half_widths(law: NoiseLaw, weights: Floats, confidence: float) -> Floats:
     length = np.linalg.norm(weights, axis=1)
     rounding = law.step * np.abs(weights).sum(axis=1)  # the law on the grid and its continuous limit
     if law.kind == "gaussian":
-        return length * law.deviation * -float(ndtri((1 - confidence) / 2)) + rounding
+        return np.asarray(length * law.deviation * -float(ndtri((1 - confidence) / 2)) + rounding)
     used = np.flatnonzero(np.abs(weights).max(axis=0, initial=0.0) > 0)
     rank = coverage_rank(confidence)
     if rank <= DRAWS and len(used) * len(weights) <= _WORK and len(used) <= 20_000:
-        return _simulated(law, weights[:, used], rank) + rounding
-    return _bounded(law, weights, length, 1 - confidence) + rounding
-
-
-def _simulated(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
-    """Only the coefficients that some question uses are drawn: the others do not matter to it."""
-    if not weights.size:
-        return np.zeros(len(weights))
-    generator = np.random.default_rng(_SEED)
-    block = max(1, min(DRAWS, _BLOCK // max(weights.shape[1], len(weights))))
-    sums = []
-    for start in range(0, DRAWS, block):
-        shape = (min(block, DRAWS - start), weights.shape[1])
-        if law.kind == "laplace":
-            noise = generator.laplace(scale=law.deviation, size=shape)
-        elif law.kind == "linf":
-            radius = generator.gamma(law.size + 1, law.deviation, size=(shape[0], 1))
-            noise = radius * generator.uniform(-1, 1, size=shape)
-        else:  # a few coordinates of an evenly spread direction: the others only matter by their length
-            normal = generator.normal(size=shape)
-            rest = generator.chisquare(law.size - shape[1], size=(shape[0], 1)) if law.size > shape[1] else 0.0
-            radius = generator.gamma(law.size, law.deviation, size=(shape[0], 1))
-            noise = radius * normal / np.sqrt((normal**2).sum(axis=1, keepdims=True) + rest)
-        sums.append(np.abs(noise @ weights.T))
-    every = np.concatenate(sums)
-    return np.asarray(np.partition(every, rank - 1, axis=0)[rank - 1])
+        return np.asarray(simulated_sums(law, weights[:, used], rank) + rounding)
+    return np.asarray(_bounded(law, weights, length, 1 - confidence) + rounding)
 
 
 def _bounded(law: NoiseLaw, weights: Floats, length: Floats, miss: float) -> Floats:
@@ -129,4 +109,4 @@ def _bounded(law: NoiseLaw, weights: Floats, length: Floats, miss: float) -> Flo
     order = law.size + 1 if law.kind == "linf" else law.size
     radius = law.deviation * float(gammaincinv(order, 1 - miss / 10))
     spread = 1 / 3 if law.kind == "linf" else 1 / law.size
-    return length * radius * math.sqrt(2 * spread * math.log(2 / (0.9 * miss)))
+    return np.asarray(length * radius * math.sqrt(2 * spread * math.log(2 / (0.9 * miss))))

@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from sfumato.bases.lattice import contract
 from sfumato.bases.measure import to_simplex
-from sfumato.bases.quadrature import LARGEST_TENSOR, Query, category_values, fine_axis, nested_axis
+from sfumato.bases.quadrature import LARGEST_TENSOR, Axis, Query, category_values, fine_axis, nested_axis
 from sfumato.checks import finite_number, one_of
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
+
+_GRID = 128  # points along a single column of a grid, fewer for more columns
+_STEPS = 400
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Model:
         if found.ndim != 2 or found.shape[1] != len(self.columns):
             raise ParameterError(f"points must have shape (m, {len(self.columns)}), got shape {found.shape}")
         score = self.intercept + found @ np.array(self.coefficients)
-        return score if self.kind == "linear" else np.asarray(1 / (1 + np.exp(-np.clip(score, -700, 700))))
+        return np.asarray(score) if self.kind == "linear" else np.asarray(1 / (1 + np.exp(-np.clip(score, -700, 700))))
 
     def loss_at(self, box: Box) -> Query:
         """The logistic loss as a function of points ``(x, y)``, where y is the response as a query sees it."""
@@ -67,7 +71,7 @@ class Model:
 
         def loss(points: Floats) -> Floats:
             sign = np.where(points[:, -1] == second, 1.0, -1.0)
-            return np.logaddexp(0.0, -sign * (self.intercept + points[:, :-1] @ slopes))
+            return np.asarray(np.logaddexp(0.0, -sign * (self.intercept + points[:, :-1] @ slopes)))
 
         return loss
 
@@ -113,6 +117,33 @@ def fit_linear(summary: Any, response: str, names: list[str], ridge: float | Non
     return _unscaled("linear", response, names, summary.box, slopes, float(centre[-1] - slopes @ centre[:-1]))
 
 
+def nearest_measure(summary: Any, places: Sequence[int]) -> tuple[list[Axis], Floats]:
+    """The measure on a grid, nowhere negative and of sum one, whose moments come nearest to the noisy ones."""
+    rows, frequencies = summary.among(places)
+    kinds = [summary.box.columns[place] for place in places]
+    counts = [summary.indices.shape[place] for place in places]
+    axes = [
+        nested_axis(t)
+        if isinstance(kind, Categorical)
+        else fine_axis(min(4 * t, max(2 * t, _GRID // 2 ** len(places))))
+        for kind, t in zip(kinds, counts, strict=True)
+    ]
+    tables = [axis.table[:t] for axis, t in zip(axes, counts, strict=True)]
+    wanted, kept = np.zeros(counts), np.zeros(counts, dtype=np.bool_)
+    wanted[tuple(frequencies.T)], kept[tuple(frequencies.T)] = summary.moments[rows], True
+    measure = momentum = np.full([len(axis.nodes) for axis in axes], 1 / math.prod(len(axis.nodes) for axis in axes))
+    steep, speed = math.prod(float(np.linalg.norm(table, 2)) ** 2 for table in tables), 1.0
+    for _ in range(_STEPS):  # accelerated projected gradient
+        misfit = np.where(kept, contract(tables, momentum) - wanted, 0.0)
+        following = to_simplex((momentum - contract([table.T for table in tables], misfit) / steep).ravel()).reshape(
+            measure.shape
+        )
+        faster = (1 + math.sqrt(1 + 4 * speed**2)) / 2
+        momentum = following + (speed - 1) / faster * (following - measure)
+        measure, speed = following, faster
+    return axes, measure
+
+
 def fit_logistic(summary: Any, response: str, names: list[str], ridge: float | None) -> Model:
     """Logistic loss under the nearest measure on a grid that is nowhere negative, so that the problem is convex."""
     _two_categories(summary.box, response)
@@ -121,15 +152,7 @@ def fit_logistic(summary: Any, response: str, names: list[str], ridge: float | N
             f"a logistic model is fitted on a grid of at most {LARGEST_TENSOR} columns with the response, got "
             f"{len(names) + 1}: name fewer columns, or fit kind='linear'"
         )
-    places = summary.places([*names, response])
-    rows, frequencies = summary.among(places)
-    shape = [summary.indices.shape[place] for place in places]
-    axes = [fine_axis(2 * t) for t in shape[:-1]] + [nested_axis(2)]
-    tensor = np.zeros([len(axis.nodes) for axis in axes])
-    tensor[tuple(frequencies.T)] = summary.moments[rows]
-    for i, axis in enumerate(axes):  # the signed measure on the grid that has these moments
-        tensor = np.moveaxis(np.tensordot(axis.transform, tensor, axes=(0, i)), 0, i)
-    measure = to_simplex(tensor.ravel()).reshape(tensor.shape)
+    axes, measure = nearest_measure(summary, summary.places([*names, response]))
     mesh = np.meshgrid(*(axis.nodes for axis in axes[:-1]), indexing="ij")
     points = np.stack([part.ravel() for part in mesh], axis=1)
     first, second = measure.reshape(-1, 2).T

@@ -1,7 +1,7 @@
 """Ready-made questions to a summary: means, spreads, shares, densities, losses.
 
-Every one is a weighted sum of moments, or a simple function of a few of them. Those that are polynomials of the columns,
-or functions of categories, have no approximation error.
+Every one is a weighted sum of moments, or a simple function of a few of them. Those that are polynomials of columns, or
+functions of categories, have no approximation error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sfumato.bases.quadrature import Query, fine_axis, nested_axis, to_user
 from sfumato.checks import finite_number, one_of, positive_number
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.releases.answers import Answer, plain
+from sfumato.releases.answers import Answer
 from sfumato.releases.models import Model, fit_linear, fit_logistic
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,11 @@ class Questions(ABC):
     """What can be asked of the moments of a summary without writing a function."""
 
     rows: int | None
-    indices: IndexSet
+
+    @property
+    @abstractmethod
+    def indices(self) -> IndexSet:
+        """The frequencies of the moments."""
 
     @property
     @abstractmethod
@@ -67,23 +71,25 @@ class Questions(ABC):
     def mean(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The mean of each numeric column, in its units: an answer of arrays, or of numbers for one name."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        return _shaped(self._polynomials([{name: 1} for name in names], confidence), isinstance(columns, str))
+        found = self._polynomials([{name: 1} for name in names], confidence)
+        return found.each(_first) if isinstance(columns, str) else found
 
     def product(self, columns: Sequence[str], confidence: float = 0.95) -> Answer:
         """The mean of the product of columns, in their units."""
         self._numeric(list(columns))
-        return _shaped(self._polynomials([dict.fromkeys(columns, 1)], confidence), True)
+        return self._polynomials([dict.fromkeys(columns, 1)], confidence).each(_first)
 
     def variance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The variance of each numeric column."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        return _shaped(self._covariances([(name, name) for name in names], confidence), isinstance(columns, str))
+        found = self._covariances([(name, name) for name in names], confidence)
+        return found.each(_first) if isinstance(columns, str) else found
 
     def covariance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The covariance matrix of the numeric columns."""
         names = [self.box.names[j] for j in self._numeric(columns)]
         found = self._covariances([(a, b) for a in names for b in names], confidence)
-        return _reshaped(found, (len(names), len(names)))
+        return found.each(lambda part: part.reshape(len(names), len(names)))
 
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
@@ -177,8 +183,8 @@ class Questions(ABC):
         Parameters
         ----------
         conditions
-            For a categorical column a category, or a list of them (exact); for a numeric column a range ``(low, high)``,
-            either of which may be None (soft: a Gaussian edge, so that the question is a smooth one).
+            For a categorical column a category, or a list of them (exact); for a numeric column a range
+            ``(low, high)``, either of which may be None (soft: a Gaussian edge, so that the question is a smooth one).
         softness
             The deviation of soft edges in the column's units: a number, or a mapping from names; by default as sharp as
             the summary can follow.
@@ -186,14 +192,14 @@ class Questions(ABC):
         places = self.places(list(conditions))
         axes = [self._condition(place, conditions[self.box.names[place]], softness) for place in places]
         weights, missed = self._separable(places, axes)
-        return _shaped(self.linear(weights, missed, confidence), True).within(0.0, 1.0)
+        return self.linear(weights, missed, confidence).each(_first).within(0.0, 1.0)
 
     def count(self, conditions: Mapping[str, Any], softness: Any = None, confidence: float = 0.95) -> Answer:
         """The same as a number of records, where their number is public."""
         if self.rows is None:
             raise ParameterError("the number of records is private under this guarantee: ask for a share")
-        share, rows = self.share(conditions, softness, confidence), float(self.rows)
-        return Answer(*(rows * part for part in (share.value, share.error, share.noise_sd, share.approximation)), confidence)
+        rows = float(self.rows)
+        return self.share(conditions, softness, confidence).each(lambda part: rows * part)
 
     def kde(self, points: ArrayLike, bandwidth: Any, columns: Any = None, confidence: float = 0.95) -> Answer:
         """A Gaussian kernel density estimate at ``(m, d)`` points, for any bandwidth (a number or one per column).
@@ -219,8 +225,9 @@ class Questions(ABC):
                 axes.append((kernel / (widths[i] * math.sqrt(2 * math.pi))) @ fine_axis(len(nodes)).transform.T)
             weights, missed = self._separable(places, axes)
             values.append(self.linear(weights, missed, confidence))
-        found = [np.concatenate([getattr(v, name) for v in values]) for name in ("value", "error", "noise_sd", "approximation")]
-        return Answer(*found, confidence).within(0.0, math.inf)
+        names = ("value", "error", "noise_sd", "approximation")
+        value, error, sd, missed = (np.concatenate([getattr(v, name) for v in values]) for name in names)
+        return Answer(value, error, sd, missed, confidence).within(0.0, math.inf)
 
     def _nodes(self, place: int) -> Floats:
         """Fine points of a numeric column, in its units."""
@@ -245,7 +252,9 @@ class Questions(ABC):
         for end, sign in zip(condition, (1, -1), strict=True):
             if end is not None:
                 edge = finite_number(f"an end of the range of {name!r}", end)
-                value = value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * positive_number("softness", width)))) / 2
+                value = (
+                    value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * positive_number("softness", width)))) / 2
+                )
         value = np.broadcast_to(value, nodes.shape)
         return np.asarray((fine_axis(len(nodes)).transform @ value)[None, :])
 
@@ -281,7 +290,7 @@ class Questions(ABC):
             weights += slopes[a] ** 2 * self._power_weights({a: 2})
             for b in names[i + 1 :]:
                 weights += 2 * slopes[a] * slopes[b] * self._power_weights({a: 1, b: 1})
-        return _shaped(self.linear(weights[None, :], np.zeros(1), confidence), True)
+        return self.linear(weights[None, :], np.zeros(1), confidence).each(_first)
 
     def fit(self, response: str, columns: Any = None, kind: str = "linear", ridge: float | None = None) -> Model:
         """The model of least released loss, plus a penalty that keeps noise out.
@@ -309,15 +318,5 @@ class Questions(ABC):
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
 
 
-def _shaped(answer: Answer, single: bool) -> Answer:
-    if not single:
-        return answer
-    parts = (answer.value, answer.error, answer.noise_sd, answer.approximation)
-    return Answer(*(plain(np.asarray(part).reshape(-1)[0]) for part in parts), answer.confidence)
-
-
-def _reshaped(answer: Answer, shape: tuple[int, ...]) -> Answer:
-    parts = (answer.value, answer.error, answer.noise_sd, answer.approximation)
-    return Answer(*(np.asarray(part).reshape(shape) for part in parts), answer.confidence)
-
-
+def _first(part: Floats) -> Any:
+    return part.reshape(-1)[0]

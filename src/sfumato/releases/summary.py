@@ -28,7 +28,7 @@ from sfumato.checks import one_of, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.releases.answers import Answer, deviations, half_widths, plain
+from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.questions import Questions
@@ -130,7 +130,7 @@ class SummaryRelease(Shown, Questions, Release):
         answers = self.answer_many(
             [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
         )
-        return Answer(*(plain(part[0]) for part in _parts(answers)), confidence)
+        return answers.each(lambda part: part[0])
 
     def answer_many(
         self,
@@ -152,12 +152,16 @@ class SummaryRelease(Shown, Questions, Release):
         places = self.places(columns)
         if len(places) > LARGEST_TENSOR:
             if damping != "none":
-                raise ParameterError(f"damping={damping!r} needs at most {LARGEST_TENSOR} columns: name them in columns")
+                raise ParameterError(
+                    f"damping={damping!r} needs at most {LARGEST_TENSOR} columns: name them in columns"
+                )
             found = [self._sparse(query, places) for query in queries]
         else:
             grid = grid_for(self.box, places, self.indices.shape)
             points = grid.points()
-            found = [self._on_grid(query_values(query, points), grid, damping, smoothness, confidence) for query in queries]
+            found = [
+                self._on_grid(query_values(query, points), grid, damping, smoothness, confidence) for query in queries
+            ]
         weights = np.stack([weights for weights, _ in found]) if found else np.zeros((0, self.indices.size))
         return self.linear(weights, np.array([missed for _, missed in found]), confidence)
 
@@ -235,7 +239,7 @@ class SummaryRelease(Shown, Questions, Release):
 
     def _promised(self, smoothness: Smooth, places: Sequence[int]) -> float:
         """What truncated Chebyshev series miss of so smooth a function (docs/proofs/moments.md, Theorem 5)."""
-        if self.indices.ways is not None and self.indices.ways < len(places) or self.indices.cross is not None:
+        if (self.indices.ways is not None and self.indices.ways < len(places)) or self.indices.cross is not None:
             raise ParameterError("a promised smoothness bounds the error of full interactions only")
         missed, magnified, order = 0.0, 1.0, smoothness.derivatives
         for place in places:
@@ -272,7 +276,12 @@ class SummaryRelease(Shown, Questions, Release):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"basis", "rows"}, "the content")
         exact_keys(arrays, {"numbers"}, "the file")
-        basis, rows, promised, law = basis_from_json(fields["basis"]), fields["rows"], common["guarantee"], common["law"]
+        basis, rows, promised, law = (
+            basis_from_json(fields["basis"]),
+            fields["rows"],
+            common["guarantee"],
+            common["law"],
+        )
         indices = basis.index_set(box)
         public = (promised.neighbours, promised.unit) == ("replace", "row")
         if (rows is not None) != public or (public and (type(rows) is not int or not 0 <= rows < 2**62)):
@@ -299,15 +308,9 @@ def _left_out(rest: Floats, grid: Grid) -> float:
     return min(whole, high + factor * float(np.abs(grid.evaluate(low)).max()))
 
 
-def _parts(answer: Answer) -> tuple[Any, Any, Any, Any]:
-    return answer.value, answer.error, answer.noise_sd, answer.approximation
-
-
 def _check_certificate(certificate: Any, indices: IndexSet, who: Privacy) -> None:
     """Refuse noise that was calibrated for less than one record can contribute."""
     if certificate.exponent != -2 * indices.bits or certificate.norm not in ("linf", "l1", "l2"):
         raise ParameterError("the noise and the moments are on different grids")
     if certificate.bound < indices.apart(who, certificate.norm) * (1 - 1e-9):
         raise ParameterError("the certificate is smaller than one record's contribution can be")
-
-

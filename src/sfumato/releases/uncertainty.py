@@ -94,6 +94,33 @@ def _simulated(weights: Floats, law: NoiseLaw, rank: int) -> Floats:
     return np.asarray(np.sort(largest)[rank - 1] * size)
 
 
+def simulated_sums(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
+    """The ``rank``-th smallest size of each weighted sum ``(q, used)`` of simulated noise, each by itself.
+
+    Only coefficients that some sum uses are drawn: the others do not matter to it.
+    """
+    if not weights.size:
+        return np.zeros(len(weights))
+    generator = np.random.default_rng(_SEED)
+    block = max(1, min(DRAWS, _LARGEST_WORK // max(weights.shape[1], len(weights))))
+    sums = []
+    for start in range(0, DRAWS, block):
+        shape = (min(block, DRAWS - start), weights.shape[1])
+        if law.kind == "laplace":
+            noise = generator.laplace(scale=law.deviation, size=shape)
+        elif law.kind == "linf":
+            radius = generator.gamma(law.size + 1, law.deviation, size=(shape[0], 1))
+            noise = radius * generator.uniform(-1, 1, size=shape)
+        else:  # a few coordinates of an evenly spread direction: the others only matter by their length
+            normal = generator.normal(size=shape)
+            rest = generator.chisquare(law.size - shape[1], size=(shape[0], 1)) if law.size > shape[1] else 0.0
+            radius = generator.gamma(law.size, law.deviation, size=(shape[0], 1))
+            noise = radius * normal / np.sqrt((normal**2).sum(axis=1, keepdims=True) + rest)
+        sums.append(np.abs(noise @ weights.T))
+    every = np.concatenate(sums)
+    return np.asarray(np.partition(every, rank - 1, axis=0)[rank - 1])
+
+
 def noise_deviation(law: NoiseLaw) -> float:
     """The standard deviation of the noise in one coefficient (for a K-norm law: in the root mean square)."""
     if law.kind == "laplace":

@@ -95,7 +95,7 @@ def scaled(box: Box, columns: Sequence[Any]) -> Floats:
         for row, kind, values in zip(found, box.columns, columns, strict=True):
             if isinstance(kind, Interval):
                 middle, half = kind.low / 2 + kind.high / 2, kind.high / 2 - kind.low / 2
-                # Values beyond the bounds are clipped once they are scaled; other kinds of column have rules of their own.
+                # Values beyond the bounds are clipped once they are scaled; other kinds have rules of their own.
                 np.subtract(values if kind.kind == "interval" else kind.clean(values), middle, out=row)
                 row /= half
                 np.clip(row, -1.0, 1.0, out=row)
@@ -220,13 +220,16 @@ class CosineMoments(Target):
         return min(kinds, key=lambda kind: _variance(kind, indices, privacy))
 
     def _deviation(self, indices: IndexSet, privacy: Privacy) -> float:
-        return math.sqrt(_variance(self._kind(indices, privacy), indices, privacy)) / 4**indices.bits
+        steps: int = 4**indices.bits
+        return math.sqrt(_variance(self._kind(indices, privacy), indices, privacy)) / steps
 
     def certificate(self, basis: Cosines, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """How far two records' moments are apart, in the norm of the noise of least variance: docs/proofs/moments.md."""
+        """How far apart two records' moments are, in the norm of the noise that is taken: docs/proofs/moments.md."""
         indices = basis.index_set(box)
         norm = NOISES[self._kind(indices, privacy)]
-        return Certificate(norm, indices.apart(privacy, norm), privacy.neighbours, "enforced", "moments", -2 * indices.bits)
+        return Certificate(
+            norm, indices.apart(privacy, norm), privacy.neighbours, "enforced", "moments", -2 * indices.bits
+        )
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         return next(kind for kind, norm in NOISES.items() if norm == certificate.norm)
@@ -305,5 +308,3 @@ def _predicted_error(degree: int, dimension: int, ways: str | int, noise: float)
     kept, squares = float(size[:degree].sum()), float((size[:degree] ** 2).sum())
     missed = float(size.sum()) ** columns - kept**columns
     return missed + noise * math.sqrt(max(0.0, squares**columns - size[0] ** (2 * columns)))
-
-
