@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato._version import __version__
 
 if TYPE_CHECKING:
-    from sfumato import errors, noise, oracles
+    from sfumato import errors, local, noise, oracles
     from sfumato.accounting.ledger import Account, Ledger
     from sfumato.bases.bernstein import Bernstein, Step
     from sfumato.bases.cosine import Cosines
@@ -186,6 +186,7 @@ __all__ = [
     "__version__",
     "errors",
     "load",
+    "local",
     "noise",
     "oracles",
     "plan",
@@ -214,7 +215,7 @@ def __getattr__(name: str) -> Any:
 
             extra = _EXTRAS[error.name]
             raise MissingExtraError(f"sf.{name} needs {error.name}: pip install 'sfumato[{extra}]'") from None
-    if name in ("errors", "noise", "oracles"):
+    if name in ("errors", "local", "noise", "oracles"):
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 

@@ -34,6 +34,16 @@ def _words(count: int) -> Words:
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
+def words32(count: int) -> NDArray[np.uint32]:
+    """Fresh 32-bit words."""
+    return np.frombuffer(os.urandom(4 * count), dtype=np.uint32)
+
+
+def words53(count: int) -> Integers:
+    """Fresh whole numbers below ``2**53``."""
+    return (_words(count) >> np.uint64(11)).astype(np.int64)
+
+
 def _bits(count: int) -> int:
     """A fresh integer of ``count`` random bits (a multiple of 8)."""
     return int.from_bytes(os.urandom(count // 8), "big")

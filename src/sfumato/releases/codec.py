@@ -17,6 +17,7 @@ from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Receipt
+from sfumato.releases.local_law import LocalLaw
 
 _KINDS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
 # A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
@@ -86,14 +87,19 @@ def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
     return Guarantee(**{**data, "unit": unit, "assumptions": assumptions})
 
 
-def encode_law(law: NoiseLaw) -> dict[str, Any]:
-    """Plain data for a noise law and the certificate it was calibrated for."""
+def encode_law(law: NoiseLaw | LocalLaw) -> dict[str, Any]:
+    """Plain data for a noise law and the certificate it was calibrated for; or for the noise of devices."""
+    if isinstance(law, LocalLaw):
+        return {"kind": "local", **vars(law)}
     certificate = {**vars(law.certificate), "assumptions": list(law.certificate.assumptions)}
     return {**vars(law), "scale": str(law.scale), "certificate": certificate}
 
 
-def decode_law(data: Mapping[str, Any]) -> NoiseLaw:
+def decode_law(data: Mapping[str, Any]) -> NoiseLaw | LocalLaw:
     """Rebuild a noise law."""
+    if data["kind"] == "local":
+        exact_keys(data, {"kind", "randomizer", "size", "deviation"}, "the noise")
+        return LocalLaw(str(data["randomizer"]), data["size"], data["deviation"])
     exact_keys(data, set(NoiseLaw.__dataclass_fields__), "the noise")
     if not isinstance(data["scale"], str) or not _FRACTION.fullmatch(data["scale"]):
         raise ParameterError("the noise scale is not a fraction")

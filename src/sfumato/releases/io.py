@@ -32,11 +32,14 @@ from sfumato.releases.codec import (
     encode_guarantee,
     encode_law,
 )
+from sfumato.releases.collected import CollectedDensity
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.marginals import MarginalsRelease
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
@@ -50,7 +53,10 @@ _EVERY: tuple[type[Release], ...] = (
     CurveRelease,
     NaiveBayesRelease,
     SummaryRelease,
+    CollectedDensity,
+    MarginalsRelease,
 )
+_COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LARGEST_HEADER = 2**20
@@ -118,7 +124,9 @@ def load(path: str | os.PathLike[str]) -> Any:
             "target": tuple((str(key), str(value)) for key, value in document["target"]),
             "receipt": decode_receipt(document["receipt"]),
         }
-        if common["law"] is not None:
+        if isinstance(common["law"], LocalLaw):
+            _check_local(common["guarantee"], document["kind"])
+        elif common["law"] is not None:
             _check_noise(common["guarantee"], common["law"])
         elif document["kind"] != ValueRelease.kind:
             raise ParameterError("there is no noise law")
@@ -157,6 +165,15 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         if values.dtype != np.float64 or not np.isfinite(values).all():
             raise FileFormatError(f"array {key!r} must hold finite 64-bit numbers")
     return json.loads(text, parse_constant=_refuse_constant), arrays
+
+
+def _check_local(guarantee: Guarantee, kind: str) -> None:
+    """Refuse the noise of devices in what no device reported, and a promise that devices do not make."""
+    if kind not in _COLLECTED:
+        raise ParameterError("the noise of devices is only in what devices reported")
+    plain = Guarantee(guarantee.epsilon, 0.0, None, None, "replace", "row", model="local")
+    if guarantee != plain:
+        raise ParameterError("what devices report is pure, and in the local model")
 
 
 def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:

@@ -31,6 +31,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
+from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import noise_deviation
@@ -288,6 +289,10 @@ class SummaryRelease(Shown, Questions, Release):
             raise ParameterError(f"a number of rows is there just where the guarantee makes it public, got {rows!r}")
         if arrays["numbers"].shape != (indices.size - public,) or law.size != indices.size - public:
             raise ParameterError(f"the summary needs {indices.size - public} numbers, got {arrays['numbers'].shape}")
+        if isinstance(law, LocalLaw) is not (promised.model == "local"):
+            raise ParameterError("the noise and the promise are of different models")
+        if isinstance(law, LocalLaw):
+            return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
         _check_certificate(law.certificate, indices, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
 

@@ -1,0 +1,290 @@
+"""How answers travel: a randomizer on the device, and what the collector adds up.
+
+Every channel asks each person one public question (or all of them), and keeps whole numbers only, so that collectors
+can be merged in any order and any grouping.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.core.randomizer import Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit
+from sfumato.errors import ParameterError
+from sfumato.local.public import public_laplace, public_normals, public_words
+
+Floats = NDArray[np.float64]
+Payload = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+State = dict[str, NDArray[np.int64]]
+
+_FIXED = 2**20  # public numbers are added up in steps of one over this
+
+
+@dataclass(frozen=True)
+class Channel(ABC):
+    """``questions`` public questions with answers in [0, 1], at ``epsilon`` for each person."""
+
+    epsilon: float
+    questions: int
+    seed: int
+
+    name: ClassVar[str]
+    bitwise: ClassVar[bool] = True
+    whole: ClassVar[bool] = False  # whether each person answers all questions, and not one
+
+    @property
+    def width(self) -> int:
+        """Bytes of one payload."""
+        return 1
+
+    @abstractmethod
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """What the collector keeps: names and shapes of whole numbers."""
+
+    @abstractmethod
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        """Randomise private answers ``(m,)``, or ``(m, questions)`` if whole, to ``(m,)`` bits or ``(m, width)`` bytes."""
+
+    @abstractmethod
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        """Add reports to what is kept."""
+
+    @abstractmethod
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        """Which payloads a device could have sent."""
+
+    @abstractmethod
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        """The mean answer to each question, unbiased, and a bound on the variance of each."""
+
+    def empty(self) -> State:
+        """What is kept before any report."""
+        return {name: np.zeros(shape, dtype=np.int64) for name, shape in self.shapes().items()}
+
+
+@dataclass(frozen=True)
+class BitChannel(Channel):
+    """One question, one bit: randomised response."""
+
+    name: ClassVar[str] = "bit"
+
+    @cached_property
+    def _randomizer(self) -> OneBit:
+        return OneBit(self.epsilon)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"bits": (self.questions, 2)}
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        randomizer = self._randomizer
+        return randomizer.flip(answers) if answers.dtype == np.uint8 else randomizer.send(answers)
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        place = asked * 2
+        place += payload
+        state["bits"] += np.bincount(place, minlength=2 * self.questions).reshape(-1, 2)
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return payload <= 1
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        randomizer = self._randomizer
+        counts = np.maximum(state["bits"].sum(axis=1), 1)
+        means = (state["bits"][:, 1] / counts - float(randomizer.flip_probability)) / randomizer.gain
+        asked = state["bits"].sum(axis=1) > 0
+        # A question that nobody was asked: no answer, and every answer is possible.
+        return np.where(asked, means, 0.5), 1 / (4 * randomizer.gain**2 * counts)
+
+
+@dataclass(frozen=True)
+class LikelihoodChannel(Channel):
+    """Algorithm 3, mended: one question, one bit about a public number."""
+
+    name: ClassVar[str] = "likelihood"
+
+    def _public(self, users: Words) -> Floats:
+        return public_laplace(public_words(self.seed, users, 1)) / LikelihoodBit(self.epsilon).inner
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"asked": (self.questions,), "sums": (self.questions,)}
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        return LikelihoodBit(self.epsilon).send(answers.astype(np.float64), self._public(users))
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        state["asked"] += np.bincount(asked, minlength=self.questions)
+        steps = np.rint(self._public(users) * _FIXED).astype(np.int64)
+        np.add.at(state["sums"], asked, np.where(payload == 1, steps, 0))
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return payload <= 1
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        counts = np.maximum(state["asked"], 1)
+        # Half of all bits are one on average, and those carry a Laplace number around the answer.
+        means = 2 * state["sums"] / (_FIXED * counts)
+        inner = LikelihoodBit(self.epsilon).inner
+        return np.where(state["asked"] > 0, means, 0.5), 2 * (2 / inner**2 + 1) / counts
+
+
+@dataclass(frozen=True)
+class LogLogChannel(Channel):
+    """Algorithm 8, mended: one question, the number of a public draw."""
+
+    name: ClassVar[str] = "loglog"
+    bitwise: ClassVar[bool] = False
+
+    def _public(self, users: Words) -> Floats:
+        randomizer = LogLog(self.epsilon)
+        streams = [public_laplace(public_words(self.seed, users, 1 + t)) for t in range(randomizer.tries)]
+        return np.stack(streams, axis=1) / randomizer.inner
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"asked": (self.questions,), "sums": (self.questions,)}
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        return LogLog(self.epsilon).send(answers.astype(np.float64), self._public(users))[:, None]
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        state["asked"] += np.bincount(asked, minlength=self.questions)
+        named = self._public(users)[np.arange(len(payload)), payload[:, 0]]
+        np.add.at(state["sums"], asked, np.rint(named * _FIXED).astype(np.int64))
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return payload[:, 0] < LogLog(self.epsilon).tries
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        randomizer, counts = LogLog(self.epsilon), np.maximum(state["asked"], 1)
+        kept = 1 - 2.0 ** (1 - randomizer.tries)
+        means = state["sums"] / (_FIXED * counts * kept)
+        return np.where(state["asked"] > 0, means, 0.5), (2 / randomizer.inner**2 + 1) / (kept**2 * counts)
+
+
+@dataclass(frozen=True)
+class LaplaceChannel(Channel):
+    """Algorithms 1 and 2: every person answers every question, and splits epsilon over them."""
+
+    name: ClassVar[str] = "laplace"
+    bitwise: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+
+    @property
+    def width(self) -> int:
+        return 8 * self.questions
+
+    def _randomizer(self) -> LaplaceNumber:
+        return LaplaceNumber(self.epsilon, self.questions)
+
+    def _limit(self) -> int:
+        """Noise beyond this is as good as impossible, and is clamped so that sums fit: post-processing."""
+        return int(min(2**40, 200 * self._randomizer().scale + LaplaceNumber.steps))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"asked": (1,), "sums": (self.questions,)}
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        sent = np.clip(self._randomizer().send(answers.astype(np.float64)), -self._limit(), self._limit())
+        return np.ascontiguousarray(sent.astype("<i8")).view(np.uint8).reshape(len(answers), -1)
+
+    def _numbers(self, payload: Payload) -> NDArray[np.int64]:
+        return np.ascontiguousarray(payload).view("<i8").astype(np.int64)
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        state["asked"] += len(payload)
+        state["sums"] += self._numbers(payload).sum(axis=0)
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return np.asarray((np.abs(self._numbers(payload)) <= self._limit()).all(axis=1))
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        count = max(1, int(state["asked"][0]))
+        scale = float(self._randomizer().scale) / LaplaceNumber.steps
+        means = state["sums"] / (LaplaceNumber.steps * count)
+        return means, np.full(self.questions, (2 * scale**2 + 0.25) / count)
+
+
+@dataclass(frozen=True)
+class UnitChannel(Channel):
+    """PrivUnit: every person's answers together are a unit vector, and one of many public directions is named."""
+
+    name: ClassVar[str] = "privunit"
+    bitwise: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.questions < 2:
+            raise ParameterError("randomizer='privunit' needs two questions or more")
+
+    def _directions(self, users: Words) -> Floats:
+        """``(m, size, questions)`` unit vectors."""
+        size = Codebook(self.epsilon).size
+        found = public_normals(self.seed, users, size * self.questions).reshape(len(users), size, self.questions)
+        return np.asarray(found / np.linalg.norm(found, axis=2, keepdims=True))
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"asked": (1,), "sums": (self.questions,)}
+
+    def _each(self, users: Words, do: Callable[[slice, Floats], None]) -> None:
+        """Codebooks are large: a few people at a time."""
+        block = max(1, 2**20 // (Codebook(self.epsilon).size * self.questions))
+        for start in range(0, len(users), block):
+            part = slice(start, min(start + block, len(users)))
+            do(part, self._directions(users[part]))
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        sent = np.empty(len(users), dtype=np.uint8)
+        randomizer = Codebook(self.epsilon)
+
+        def do(part: slice, directions: Floats) -> None:
+            sent[part] = randomizer.send(np.einsum("msq,mq->ms", directions, answers[part]))
+
+        self._each(users, do)
+        return sent[:, None]
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        def do(part: slice, directions: Floats) -> None:
+            named = directions[np.arange(len(directions)), payload[part, 0]]
+            state["sums"] += np.rint(named * _FIXED).astype(np.int64).sum(axis=0)
+
+        self._each(users, do)
+        state["asked"] += len(payload)
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return np.ones(len(payload), dtype=np.bool_)
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        count = max(1, int(state["asked"][0]))
+        gain = unit_gain(Codebook(self.epsilon), self.questions)
+        return state["sums"] / (_FIXED * count * gain), np.full(
+            self.questions, 1 / (self.questions * gain**2 * count) + 1 / count
+        )
+
+
+def unit_gain(randomizer: Codebook, dimension: int) -> float:
+    """The mean inner product of the direction that is named with the vector that it is about."""
+    # Order statistics of one coordinate of an evenly spread unit vector, whose square is Beta(1/2, (k - 1)/2).
+    from scipy.stats import beta
+
+    size, near = randomizer.size, randomizer.near
+    levels = (np.arange(20_000) + 0.5) / 20_000
+    half = (dimension - 1) / 2
+    values = 2 * beta.ppf(levels, half, half) - 1  # a coordinate of the sphere, scaled from [0, 1]
+    # The chance that a value at this level is among the ``near`` largest of ``size``: fewer than near others above it.
+    from scipy.stats import binom
+
+    chance = binom.cdf(near - 1, size - 1, 1 - levels)
+    top = float(np.mean(values * chance)) * size  # the sum over the nearest
+    close, far = randomizer.weights
+    return top * (close - far) / (near * close + (size - near) * far)
+
+
+CHANNELS: dict[str, type[Channel]] = {
+    kind.name: kind for kind in (BitChannel, LikelihoodChannel, LogLogChannel, LaplaceChannel, UnitChannel)
+}

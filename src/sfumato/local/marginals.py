@@ -1,0 +1,125 @@
+"""Marginal tables without a trusted collector: each person tells the randomised sign of one Walsh coefficient."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.walsh import Walsh
+from sfumato.checks import finite_number, one_of, positive_integer
+from sfumato.errors import ParameterError
+from sfumato.local.channels import State
+from sfumato.local.protocol import Protocol, Questions
+from sfumato.local.public import public_below, public_words
+
+Floats = NDArray[np.float64]
+
+RANDOMIZERS = ("hadamard", "chebyshev")
+_TYPICAL = 0.15  # what two columns typically have in common, as a correlation: a public guess
+_PEOPLE = 100_000
+
+
+@dataclass(frozen=True)
+class Marginals(Protocol):
+    """All tables of up to ``ways`` categorical columns.
+
+    Parameters
+    ----------
+    ways
+        The largest number of columns in a table.
+    one_way
+        The share of people who are asked about a single column; the others are asked what several have in common. By
+        default the share of least predicted error for ``people`` persons.
+    people
+        A public guess of how many people will report; it only steers accuracy.
+    randomizer
+        ``"hadamard"`` (default): the sign of a Walsh coefficient. ``"chebyshev"``: Algorithm 6 with one sampled
+        coefficient a person, binary columns only: whether all of a few columns are one.
+
+    >>> from sfumato.core.box import Box
+    >>> box = Box({"smoker": Categorical(["no", "yes"]), "ill": Categorical(["no", "yes"])})
+    >>> Marginals(box, epsilon=1.0, ways=2, seed=1).questions
+    3
+    """
+
+    ways: int = 2
+    one_way: float | None = None
+    people: int = _PEOPLE
+    randomizer: str = "hadamard"
+
+    kind: ClassVar[str] = "marginals"
+
+    def check(self) -> None:
+        one_of("randomizer", self.randomizer, RANDOMIZERS)
+        positive_integer("ways", self.ways)
+        positive_integer("people", self.people)
+        if self.randomizer == "chebyshev" and set(self.walsh.bits) != {1}:
+            raise ParameterError("randomizer='chebyshev' is for columns of two categories")
+        share = self._best_share() if self.one_way is None else finite_number("one_way", self.one_way)
+        if not (0 < share < 1 or (share == 1 and self.ways == 1)):
+            raise ParameterError(f"one_way must lie strictly between 0 and 1, got one_way={self.one_way!r}")
+        object.__setattr__(self, "one_way", share)
+
+    @cached_property
+    def walsh(self) -> Walsh:
+        """The coefficients."""
+        return Walsh(self.box, self.ways)
+
+    def _best_share(self) -> float:
+        """Least variance of a cell, if what columns have in common is shrunk as a typical spread of it suggests."""
+        if self.ways == 1:
+            return 1.0
+        each = 1 / (math.tanh(self.epsilon / 2) ** 2 * self.people)
+        single, several = self.walsh.counts[0], sum(self.walsh.counts[1:])
+        shares = np.linspace(0.05, 0.99, 95)
+        noise = several * each / (1 - shares)
+        risk = 2.5 * single * each / shares + noise * _TYPICAL**2 / (noise + _TYPICAL**2)
+        return float(np.round(shares[np.argmin(risk)], 2))
+
+    @property
+    def questions(self) -> int:
+        return self.walsh.size
+
+    @property
+    def channel_name(self) -> str:
+        return "bit"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"ways": self.ways, "one_way": self.one_way, "people": self.people, "randomizer": self.randomizer}
+
+    def asked(self, users: NDArray[np.uint64]) -> Questions:
+        """First of which order, then which one of that order, each from a word of its own."""
+        assert self.one_way is not None and self.seed is not None
+        counts = self.walsh.counts
+        word = public_words(self.seed, users)
+        several = (word >> np.uint64(32)) >= np.uint64(math.floor(self.one_way * 2**32))
+        order = np.where(several, 1 + public_below(public_words(self.seed, users, 2), max(1, self.ways - 1)), 0)
+        order = np.minimum(order, self.ways - 1)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        pick = public_words(self.seed, users, 1)
+        upper = (pick >> np.uint64(32)) * np.array(counts, dtype=np.uint64)[order]
+        return starts[order] + (upper >> np.uint64(32)).astype(np.int64)
+
+    def answers(self, columns: Floats, users: NDArray[np.uint64]) -> NDArray[Any]:
+        codes, asked = columns.T.astype(np.int64), self.asked(users)
+        return self.walsh.joint(codes, asked) if self.randomizer == "chebyshev" else self.walsh.parities(codes, asked)
+
+    def spread(self, variance: float) -> float:
+        """Of a cell of a table of two binary columns, or of one: a quarter, or half, of a few coefficients."""
+        assert self.one_way is not None
+        single, several = self.walsh.counts[0] / self.one_way, sum(self.walsh.counts[1:]) / max(1e-9, 1 - self.one_way)
+        return 4 * variance * ((2 * single + several) / 16 if self.ways > 1 else single / 4) / self.questions
+
+    def release(self, state: State, reports: int) -> Any:
+        from sfumato.releases.marginals import MarginalsRelease
+
+        means, variances = self.channel.estimate(state)
+        unknown = state["bits"].sum(axis=1) == 0
+        if self.randomizer == "chebyshev":
+            return MarginalsRelease.of_joints(self, means, variances, unknown, reports)
+        return MarginalsRelease.of(self, 1 - 2 * means, np.where(unknown, 1e6, 4 * variances), reports)
