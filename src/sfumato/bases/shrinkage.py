@@ -26,7 +26,7 @@ def posterior_means(values: Floats, variances: Floats) -> Floats:
     parts = [slice(start, start + block) for start in range(0, len(values), block)]
     prior = np.full(_GRID, 1 / _GRID)
     for _ in range(_ROUNDS):
-        prior = sum(_posterior(values[p], variances[p], grid, prior).sum(axis=0) for p in parts) / len(values)  # type: ignore[assignment]
+        prior = sum(_posterior(values[p], variances[p], grid, prior).sum(axis=0) for p in parts) / len(values)
     return np.concatenate([_posterior(values[p], variances[p], grid, prior) @ grid for p in parts])
 
 
@@ -37,7 +37,7 @@ def _posterior(values: Floats, variances: Floats, grid: Floats, prior: Floats) -
 
 
 def shrunk_to_zero(values: Floats, variances: Floats) -> Floats:
-    """Noisy numbers most of which are about zero: pulled towards it as far as their own spread does not speak for them."""
+    """Noisy numbers, most of them about zero: pulled there as far as their own spread does not speak for them."""
     if len(values) < _FEW:
         return values
     weights = 1 / variances

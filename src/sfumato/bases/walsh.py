@@ -87,15 +87,17 @@ class Walsh:
         return np.repeat(np.arange(1, self.ways + 1), self.counts)
 
     def parities(self, codes: Integers, asked: Integers) -> NDArray[np.uint8]:
-        """For each record ``(m, d)`` of category numbers, whether its sign in the coefficient asked for is minus one."""
+        """For each record ``(m, d)`` of category numbers, whether its sign in the coefficient asked for is minus."""
         columns, masks = self.terms
         chosen = np.take_along_axis(codes, columns[asked], axis=1) & masks[asked]
-        return (np.bitwise_count(chosen).sum(axis=1) & 1).astype(np.uint8)
+        return np.asarray(np.bitwise_count(chosen).sum(axis=1) & 1, dtype=np.uint8)
 
     def joint(self, codes: Integers, asked: Integers) -> NDArray[np.uint8]:
         """For binary columns: whether all columns of the coefficient asked for are one."""
         columns, masks = self.terms
-        return (np.take_along_axis(codes, columns[asked], axis=1) >= masks[asked]).all(axis=1).astype(np.uint8)
+        return np.asarray(
+            (np.take_along_axis(codes, columns[asked], axis=1) >= masks[asked]).all(axis=1), dtype=np.uint8
+        )
 
     @cached_property
     def _places(self) -> dict[tuple[int, ...], int]:
@@ -108,7 +110,7 @@ class Walsh:
         return found
 
     def tensor(self, columns: Sequence[int], values: Floats) -> Floats:
-        """The coefficients of a set of columns, in increasing order, as a tensor ``2**bits`` along each; first entry one."""
+        """The coefficients of some columns, in increasing order, as a tensor ``2**bits`` along each, first one 1."""
         shape = [2 ** self.bits[j] for j in columns]
         tensor = np.zeros(shape)
         tensor[(0,) * len(shape)] = 1.0
@@ -133,4 +135,4 @@ class Walsh:
 
 def _signs(bits: int) -> Floats:
     codes = np.arange(2**bits)
-    return 1.0 - 2.0 * (np.bitwise_count(codes[:, None] & codes) & 1)
+    return np.asarray(1.0 - 2.0 * (np.bitwise_count(codes[:, None] & codes) & 1), dtype=np.float64)

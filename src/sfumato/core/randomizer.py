@@ -43,7 +43,7 @@ class OneBit:
 
     A number in [0, 1] becomes a bit first, one with that probability; and only the bit is private.
 
-    Formal guarantee: for any two inputs, any output is at most ``e**epsilon`` times as likely under one as under the other.
+    Formal guarantee: any output is at most ``e**epsilon`` times as likely under one input as under any other.
 
     >>> OneBit(1.0).flip_probability < Fraction(27, 100)
     True
@@ -108,7 +108,7 @@ class LaplaceNumber:
     def send(self, values: Floats) -> Integers:
         """Send private numbers, in grid steps; what is not a number counts as one half."""
         whole = np.rint(np.clip(np.where(np.isnan(values), 0.5, values), 0.0, 1.0) * self.steps).astype(np.int64)
-        return whole + sampling.discrete_laplace(whole.size, self.scale).reshape(whole.shape)
+        return np.asarray(whole + sampling.discrete_laplace(whole.size, self.scale).reshape(whole.shape))
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class LikelihoodBit:
 def likelihoods(values: Floats, public: Floats, inner: float) -> Integers:
     """``exp(inner (|y| - |y - v|)) / 2`` in multiples of ``2**-53``, for v in [0, 1]."""
     shift = np.clip(np.abs(public) - np.abs(public - values), -1.0, 1.0)
-    return np.rint(np.exp(inner * shift) * (_FINE // 2)).astype(np.int64)
+    return np.asarray(np.rint(np.exp(inner * shift) * (_FINE // 2)), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class LogLog:
         kept = sampling.words53(chances.size).reshape(chances.shape) < chances
         kept[~kept.any(axis=1)] = True
         place = sampling.uniform_below(kept.sum(axis=1, dtype=np.int64))
-        return np.argmax(np.cumsum(kept, axis=1) > place[:, None], axis=1).astype(np.uint8)
+        return np.asarray(np.argmax(np.cumsum(kept, axis=1) > place[:, None], axis=1), dtype=np.uint8)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Channel(ABC):
 
     @abstractmethod
     def send(self, answers: NDArray[Any], users: Words) -> Payload:
-        """Randomise private answers ``(m,)``, or ``(m, questions)`` if whole, to ``(m,)`` bits or ``(m, width)`` bytes."""
+        """Randomise private answers, ``(m,)`` or ``(m, questions)``, to ``(m,)`` bits or ``(m, width)`` bytes."""
 
     @abstractmethod
     def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
@@ -184,7 +184,7 @@ class LaplaceChannel(Channel):
 
     def _limit(self) -> int:
         """Noise beyond this is as good as impossible, and is clamped so that sums fit: post-processing."""
-        return int(min(2**40, 200 * self._randomizer().scale + LaplaceNumber.steps))
+        return min(2**40, int(200 * self._randomizer().scale) + LaplaceNumber.steps)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (1,), "sums": (self.questions,)}
@@ -262,9 +262,8 @@ class UnitChannel(Channel):
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         count = max(1, int(state["asked"][0]))
         gain = unit_gain(Codebook(self.epsilon), self.questions)
-        return state["sums"] / (_FIXED * count * gain), np.full(
-            self.questions, 1 / (self.questions * gain**2 * count) + 1 / count
-        )
+        variance = (1 / (self.questions * gain**2) + 1) / count
+        return state["sums"] / (_FIXED * count * gain), np.full(self.questions, variance)
 
 
 def unit_gain(randomizer: Codebook, dimension: int) -> float:

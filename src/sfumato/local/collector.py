@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.local.protocol import Protocol
-from sfumato.local.wire import Rejected, unpack_batches, unpack_report
+from sfumato.local.wire import RejectedError, unpack_batches, unpack_report
 
 Words = NDArray[np.uint64]
 
@@ -48,19 +48,19 @@ class Collector:
         try:
             payload, slot = unpack_report(report, self.protocol.fingerprint, channel.width)
             if (user is None) == (slot is None):
-                raise Rejected("no number" if user is None else "two numbers")
+                raise RejectedError("no number" if user is None else "two numbers")
             number = slot if user is None else self._number(user)
             assert number is not None
             if number >= self.protocol.users:
-                raise Rejected("unknown person")
+                raise RejectedError("unknown person")
             values = np.frombuffer(payload, dtype=np.uint8)[None, :]
             values = values[:, 0] if channel.bitwise else values
             if not channel.valid(values).all():
-                raise Rejected("malformed")
+                raise RejectedError("malformed")
             users = np.array([number], dtype=np.uint64)
             if user is not None and not self._first_time(users)[0]:
-                raise Rejected("second report")
-        except Rejected as reason:
+                raise RejectedError("second report")
+        except RejectedError as reason:
             self.rejected[str(reason)] += 1
             return False
         self._tally(values, users)
@@ -87,7 +87,7 @@ class Collector:
                 for start in range(0, batch.count, _BLOCK):
                     taken += self._block(batch.first, start, min(_BLOCK, batch.count - start), batch.payload)
                 first_user = None if first_user is None else first_user + batch.count
-        except Rejected as reason:
+        except RejectedError as reason:
             self.rejected[str(reason)] += 1
         return taken
 

@@ -54,7 +54,7 @@ class Density(Protocol):
         shape = tuple(positive_integer("lattice", size) for size in given)
         if len(shape) != self.box.dimension or min(shape) < 2:
             raise ParameterError(
-                f"lattice needs 2 points or more, one number or one per column ({self.box.dimension}), got {self.lattice!r}"
+                f"lattice needs a number of 2 or more, or one per column ({self.box.dimension}), got {self.lattice!r}"
             )
         if math.prod(shape) > _LARGEST:
             raise ParameterError(f"the lattice has {math.prod(shape):,} points, at most {_LARGEST:,} are allowed")

@@ -29,7 +29,7 @@ class LocalPlan:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"protocol      {self.protocol.kind}, epsilon {self.protocol.epsilon:g}, {self.protocol.questions} questions",
+                f"protocol      {self.protocol.kind}, {self.protocol.questions} questions",
                 f"guarantee     {self.protocol.guarantee}",
                 f"people        {self.people:,}",
                 f"deviation     {self.deviation:.4g} of each estimate",
@@ -72,7 +72,7 @@ def plan(
 
 
 def _variance_of_one(protocol: Protocol) -> float:
-    """The variance of an estimate times the number of people: from a collector in which all questions are asked alike."""
+    """The variance of an estimate times the number of people, if all questions are asked alike."""
     channel = protocol.channel
     many = 10**6
     state = channel.empty()

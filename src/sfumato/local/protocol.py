@@ -121,8 +121,8 @@ class Protocol(ABC):
         Parameters
         ----------
         record
-            A sequence of values in the order of the box, a mapping from names, or a number if there is one column. Values
-            outside are clipped; the middle of the box (or the first category) stands in for what is missing.
+            A sequence of values in the order of the box, a mapping from names, or a number if there is one column.
+            Values outside are clipped; the middle of the box (or the first category) stands in for what is missing.
         user
             The person's number, which decides the question; without one the device draws a number and sends it along.
 
@@ -132,7 +132,7 @@ class Protocol(ABC):
         if user is None:
             user = slot = int(sampling.uniform_below(np.array([self.users]))[0])
         users = self._users(user, 1)
-        payload = self._payload(read_records(self.box, one_record(self.box, record)), users)
+        payload = self._payload(read_records(self.box, one_record(record)), users)
         return pack_report(self.fingerprint, payload.tobytes(), slot)
 
     def encode_many(self, records: Any, first_user: int = 0) -> bytes:

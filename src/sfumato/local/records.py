@@ -85,9 +85,7 @@ def _number(value: Any) -> float:
 
 
 def within(box: Box, codes: Floats) -> Floats:
-    """``(d, m)``: columns brought into the box. Numbers are clipped; the middle, or the first category, stands in for
-    missing ones.
-    """
+    """``(d, m)``: columns brought into the box; the middle, or the first category, stands in for what is missing."""
     columns = np.empty(codes.shape[::-1])
     for row, kind, values in zip(columns, box.columns, codes.T, strict=True):
         row[:] = values if isinstance(kind, Categorical) else kind.clean(values)
@@ -97,7 +95,7 @@ def within(box: Box, codes: Floats) -> Floats:
     return columns
 
 
-def one_record(box: Box, record: Any) -> Any:
+def one_record(record: Any) -> Any:
     """A single record as a list of one."""
     if isinstance(record, str) or (isinstance(record, np.ndarray) and record.ndim > 1):
         raise ParameterTypeError(f"record must be one row: a sequence or a mapping, got {type(record).__name__}")

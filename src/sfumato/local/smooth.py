@@ -24,8 +24,8 @@ RANDOMIZERS = ("bit", "likelihood", "loglog", "laplace")
 class SmoothQueries(Protocol):
     """Cosine moments of the records: each person answers for one of them, by one randomised bit.
 
-    As printed, Algorithm 7 spends epsilon on every moment: with t**d of them it is t**d epsilon. A public, random moment
-    for each person mends it, and makes it one bit.
+    As printed, Algorithm 7 spends epsilon on every moment: with t**d of them it is t**d epsilon. A public, random
+    moment for each person mends it, and makes it one bit.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SmoothQueries(Protocol):
     def answers(self, columns: Floats, users: Words) -> NDArray[Any]:
         frequencies = self.indices.frequencies[1:]
         asked = frequencies[:, None, :] if self.channel.whole else frequencies[self.asked(users)]
-        moments = np.cos(self._angles(columns).T * asked).prod(axis=-1)
+        moments: Floats = np.cos(self._angles(columns).T * asked).prod(axis=-1)
         return (1 + (moments.T if self.channel.whole else moments)) / 2
 
     def _angles(self, columns: Floats) -> Floats:

@@ -24,7 +24,7 @@ _MAGIC = b"SFMR"
 LARGEST_BATCH = 2**32
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """A report that is not one of this protocol: it is counted, and nothing else happens."""
 
 
@@ -37,20 +37,20 @@ def pack_report(fingerprint: bytes, payload: bytes, slot: int | None) -> bytes:
 def unpack_report(report: object, fingerprint: bytes, width: int) -> tuple[bytes, int | None]:
     """The payload of one report, and the number that it carries, if any."""
     if not isinstance(report, bytes | bytearray | memoryview):
-        raise Rejected("not bytes")
+        raise RejectedError("not bytes")
     data = bytes(report)
     if len(data) < _HEAD.size:
-        raise Rejected("truncated")
+        raise RejectedError("truncated")
     version, flags, print_ = _HEAD.unpack_from(data)
     if version != VERSION:
-        raise Rejected("another version")
+        raise RejectedError("another version")
     if print_ != fingerprint:
-        raise Rejected("another protocol")
+        raise RejectedError("another protocol")
     if flags not in (0, SLOTTED):
-        raise Rejected("malformed")
+        raise RejectedError("malformed")
     start = _HEAD.size + (_SLOT.size if flags else 0)
     if len(data) != start + width:
-        raise Rejected("another length")
+        raise RejectedError("another length")
     return data[start:], _SLOT.unpack_from(data, _HEAD.size)[0] if flags else None
 
 
@@ -75,25 +75,25 @@ def pack_batch(fingerprint: bytes, first: int, payload: Payload, bitwise: bool) 
 
 
 def unpack_batches(data: object, fingerprint: bytes, width: int, bitwise: bool) -> Iterator[Batch]:
-    """The batches of which the data consist; raises ``Rejected`` at the first thing that is none."""
+    """The batches of which the data consist; raises ``RejectedError`` at the first thing that is none."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise Rejected("not bytes")
+        raise RejectedError("not bytes")
     view, start = memoryview(data).cast("B"), 0
     while start < len(view):
         if len(view) - start < _BATCH.size:
-            raise Rejected("truncated")
+            raise RejectedError("truncated")
         magic, version, bits, print_, first, count = _BATCH.unpack_from(view, start)
         if magic != _MAGIC:
-            raise Rejected("malformed")
+            raise RejectedError("malformed")
         if version != VERSION:
-            raise Rejected("another version")
+            raise RejectedError("another version")
         if print_ != fingerprint:
-            raise Rejected("another protocol")
+            raise RejectedError("another protocol")
         size = batch_size(count, width, bitwise)
         if bits != int(bitwise) or count > LARGEST_BATCH:
-            raise Rejected("malformed")
+            raise RejectedError("malformed")
         start += _BATCH.size
         if len(view) - start < size:
-            raise Rejected("truncated")
+            raise RejectedError("truncated")
         yield Batch(first, count, view[start : start + size])
         start += size

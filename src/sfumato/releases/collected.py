@@ -1,4 +1,4 @@
-"""Releases that come from reports of people's own devices: functions and summaries like any other, in the local model."""
+"""Releases that come from reports of people's own devices: functions and summaries like any other."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from sfumato.checks import positive_integer, positive_number
 
 @dataclass(frozen=True)
 class LocalLaw:
-    """Each of ``size`` estimates is a mean of many independent, randomised reports: normal, with this deviation at most.
+    """Each of ``size`` estimates is a mean of many independent, randomised reports: normal, of at most this deviation.
 
     It covers the devices' randomness and which person was asked what.
     """

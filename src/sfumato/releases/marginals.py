@@ -166,7 +166,7 @@ class MarginalsRelease(Shown, Release):
         return [self.box.names.index(name) for name in names]
 
     def __repr__(self) -> str:
-        return f"<MarginalsRelease of {self.box.dimension} columns, {self.ways} ways, from {self.reports} reports: {self.guarantee}>"
+        return f"<MarginalsRelease, {self.ways} ways, of {self.box.dimension} columns: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {"coefficients": self.coefficients, "variances": self.variances}
@@ -184,7 +184,8 @@ class MarginalsRelease(Shown, Release):
         if not (arrays["variances"] > 0).all():
             raise ParameterError("variances must be positive")
         check_reports(fields["reports"], common)
-        return cls(**common, domain=box, ways=fields["ways"], reports=fields["reports"], **arrays)
+        numbers: dict[str, Any] = dict(arrays)
+        return cls(**common, domain=box, ways=fields["ways"], reports=fields["reports"], **numbers)
 
 
 def _fitted(table: Floats, margins: Sequence[Floats]) -> Floats:
