@@ -55,9 +55,8 @@ class CollectedDensity(FunctionRelease):
         )
         law = LocalLaw(protocol.randomizer, len(masses), math.sqrt(variance))
         expansion = Expansion(basis, protocol.box, to_simplex(masses) / basis.cell_sizes(protocol.box))
-        return cls(
-            guarantee=protocol.guarantee, law=law, target=about, expansion=expansion, masses=masses, reports=reports
-        )  # type: ignore[arg-type]
+        common: dict[str, Any] = {"guarantee": protocol.guarantee, "law": law, "target": about}
+        return cls(**common, expansion=expansion, masses=masses, reports=reports)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "masses", np.frombuffer(np.asarray(self.masses, dtype=np.float64).tobytes()))
