@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, classify, demo, density, ledger, predict, regress, releases, sensitivity, statistic
+from sfumato.cli import box, classify, demo, density, ledger, local, predict, regress, releases, sensitivity, statistic
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -141,3 +141,4 @@ app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(releases.
 app.command(epilog=examples("sfumato box cohort.csv -o columns.toml", "sfumato box cohort.parquet -o -"))(box.box)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(sensitivity.app, name="sensitivity")
+app.add_typer(local.app, name="local")

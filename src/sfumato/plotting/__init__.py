@@ -15,6 +15,8 @@ from sfumato.checks import probability
 from sfumato.errors import ParameterError
 from sfumato.extras import need
 from sfumato.plotting import bayes
+from sfumato.plotting.collected import plot_collected
+from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, draw_panels, fill, shape_of, size_of
 from sfumato.plotting.likelihoods import Evidence, evidence
@@ -57,7 +59,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
     learner of more as its slopes, or along each column while the others stay in the middle of the box. A naive Bayes
     classifier is drawn as its classes' shares and their likelihoods, column by column. A statistic is drawn as a number
-    with its limits, as bars with whiskers, or as a map of a table.
+    with its limits, as bars with whiskers, or as a map of a table. What devices reported is drawn as its densities, or
+    as the shares of categories and how strongly columns are associated.
 
     Parameters
     ----------
@@ -70,6 +73,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     """
     matplotlib = need("matplotlib", "plot")
     probability("confidence", confidence)
+    if is_collected(release):
+        return plot_collected(release, ax, confidence)  # type: ignore[arg-type]
     if isinstance(release, MachineRelease | CurveRelease):
         return _plot_machine(release, ax, confidence)
     if isinstance(release, NaiveBayesRelease):

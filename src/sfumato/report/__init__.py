@@ -29,6 +29,7 @@ from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
 from sfumato.plotting import exact, number, quantity, short, views
+from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.figures import Figures
 from sfumato.plotting.sampled import sampled
 from sfumato.plotting.samples import Sample, drawable
@@ -43,7 +44,8 @@ from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width
 from sfumato.releases.value import ValueRelease
 from sfumato.report.bayes import bayes_code, bayes_facts
-from sfumato.report.cards import card
+from sfumato.report.cards import card as plain_card
+from sfumato.report.collected import collected_card, collected_page
 from sfumato.report.curves import curve_code, curve_facts
 from sfumato.report.densities import density_code, density_facts
 from sfumato.report.drawings import bayes_pictures, machine_pictures, pictures, value_pictures
@@ -74,12 +76,20 @@ def render(release: Drawable, confidence: float = 0.95, name: str = "release", t
     probability("confidence", confidence)
     for package in ("jinja2", "matplotlib"):
         need(package, "plot")
+    if is_collected(release):
+        template = _template("collected.html")
+        return collected_page(release, confidence, name, template, _promise(release.guarantee))  # type: ignore[arg-type]
     page: str = _template().render(facts(release, confidence, name, tested))
     return page
 
 
+def card(release: Drawable) -> str:
+    """A small card for notebooks."""
+    return collected_card(release) if is_collected(release) else plain_card(release)  # type: ignore[arg-type]
+
+
 @cache
-def _template() -> Any:
+def _template(name: str = "report.html") -> Any:
     jinja = need("jinja2", "plot")
     environment = jinja.Environment(
         loader=jinja.FunctionLoader(lambda part: (files("sfumato") / "templates" / part).read_text("utf-8")),
@@ -89,7 +99,7 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | None = None) -> dict[str, Any]:

@@ -1,0 +1,397 @@
+"""The local model, enumerated: the exact likelihood ratio of every randomizer, its sampler, and what must be caught."""
+
+from __future__ import annotations
+
+import functools
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from harness.laws import fits_cells, fits_distribution
+from mpmath import mp, mpf
+
+import sfumato as sf
+from sfumato.checks import as_written
+from sfumato.core import sampling
+from sfumato.core.box import Box, Categorical
+from sfumato.core.randomizer import UNIT, Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit, likelihoods
+from sfumato.local.channels import LaplaceChannel
+
+mp.dps = 60
+
+FINE = 2**53
+EPSILONS = [1e-6, 0.001, 0.1, 0.5, 1, 3, 10, 20]
+
+
+def precise(number):
+    """A fraction in high precision."""
+    return mpf(number.numerator) / number.denominator
+
+
+def granted(epsilon):
+    """Epsilon as it is written, in high precision."""
+    return precise(as_written(epsilon))
+
+
+def loss(laws):
+    """The largest log likelihood ratio of any output between any two laws: lists of exact numbers, to one scale."""
+    columns = list(zip(*laws, strict=True))
+    return mp.log(precise(max(Fraction(max(c)) / min(c) for c in columns))) if all(map(min, columns)) else mp.inf
+
+
+def answers_of_a_bit(flipped):
+    """The laws of what is sent for a zero and for a one, if this many of ``2**32`` words flip it."""
+    return [UNIT - flipped, flipped], [flipped, UNIT - flipped]
+
+
+# --- randomised response ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_flipped_bit_loses_at_most_epsilon_and_nearly_all_of_it(epsilon):
+    found = loss(answers_of_a_bit(OneBit(epsilon).threshold))
+    assert found <= granted(epsilon)
+    assert found >= granted(epsilon) * (1 - mpf("1e-3"))
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_negative_control_one_word_fewer_that_flips_is_caught(epsilon):
+    assert loss(answers_of_a_bit(OneBit(epsilon).threshold - 1)) > granted(epsilon)
+
+
+# --- Algorithm 3 ------------------------------------------------------------------------------------------------------
+
+EDGES = [0.0, 5e-324, 1e-17, 2.0**-53, 0.25, 0.5, 1 - 2.0**-53, 1.0, 1 + 2.0**-52, 2.0**53 + 2, 1e17, 1e300]
+PUBLIC = np.unique(np.concatenate([np.linspace(-2, 2, 321), EDGES, np.negative(EDGES)]))
+PRIVATE = np.unique(np.concatenate([np.linspace(0, 1, 321), [5e-324, 2.0**-53, 1e-17, 1 - 2.0**-53]]))
+
+
+def worst_bit(inner, values=PRIVATE):
+    """The largest loss of the likelihood bit over the grid, from its whole-number probabilities."""
+    chances = likelihoods(values[:, None], PUBLIC[None, :], inner)
+    highest, lowest = chances.max(axis=0).tolist(), chances.min(axis=0).tolist()
+    ratios = {(h, low) for h, low in zip(highest, lowest, strict=True)}
+    return max(loss(([h, FINE - h], [low, FINE - low])) for h, low in ratios)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.001, 0.1, 0.5, 1, 3, 8])
+def test_the_mended_likelihood_bit_loses_at_most_epsilon_and_nearly_all_of_it(epsilon):
+    found = worst_bit(LikelihoodBit(epsilon).inner)
+    assert found <= granted(epsilon)
+    assert found >= granted(epsilon) * (1 - mpf("2e-6"))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.3, 0.5, 0.69])
+def test_negative_control_algorithm_3_as_printed_is_caught(epsilon):
+    """With ``inner = epsilon`` a zero is ``1 / (2 - e**epsilon)`` times as likely: more than ``e**epsilon``, always."""
+    found = worst_bit(epsilon)
+    assert found > granted(epsilon) * (1 + mpf("0.009"))
+    assert abs(found + mp.log(2 - mp.e**epsilon)) < mpf("1e-13")
+
+
+def test_likelihoods_are_as_exact_as_the_proof_assumes():
+    """Within ``2**-49`` of ``exp(inner shift) / 2``, wherever the shift is exact."""
+    values, public = np.arange(0, 1.0001, 2.0**-6), np.arange(-1.5, 1.5001, 2.0**-6)
+    for inner in (1e-6, 0.3, 0.69):
+        chances = likelihoods(values[:, None], public[None, :], inner)
+        for i, j in product(range(0, len(values), 7), range(len(public))):
+            shift = abs(public[j]) - abs(public[j] - values[i])
+            assert abs(int(chances[i, j]) / (mp.e ** (mpf(inner) * shift) * FINE / 2) - 1) < mpf(2) ** -49
+
+
+# --- Algorithm 8 ------------------------------------------------------------------------------------------------------
+
+
+def naming_law(chances):
+    """By all outcomes of keeping and dropping: the chance that each is named, exactly."""
+    law = [Fraction(0)] * len(chances)
+    for kept in product((0, 1), repeat=len(chances)):
+        weight = math.prod((p if k else 1 - p) for p, k in zip(chances, kept, strict=True))
+        among = [t for t, k in enumerate(kept) if k] or range(len(chances))
+        for t in among:
+            law[t] += weight / len(among)
+    return law
+
+
+def naming_formula(chances):
+    """The same by the proof's integral: ``p_t`` times that of the product of ``1 - x p_s``, and the empty case."""
+    none, law = math.prod(1 - p for p in chances), []
+    for t, own in enumerate(chances):
+        polynomial = [Fraction(1)]
+        for p in chances[:t] + chances[t + 1 :]:
+            polynomial = [a - p * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        law.append(own * sum(c / Fraction(k + 1) for k, c in enumerate(polynomial)) + none / len(chances))
+    return law
+
+
+def worst_naming(inner, patterns, values, law=naming_law):
+    """The largest loss of a name over public patterns and private values, from whole-number probabilities."""
+    worst = mpf(0)
+    for public in patterns:
+        chances = likelihoods(np.asarray(values)[:, None], np.asarray(public)[None, :], inner)
+        worst = max(worst, loss([law([Fraction(c, FINE) for c in row]) for row in chances.tolist()]))
+    return worst
+
+
+@pytest.mark.parametrize("tries", [2, 3, 4])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1, 1.3862943611198906])
+def test_the_mended_name_loses_at_most_epsilon(epsilon, tries):
+    """All patterns of public numbers, in both orders of every pair of values."""
+    patterns = product([-2.0, 0.3, 0.5, 0.8, 2.0], repeat=tries)
+    chosen = (p for p in patterns if tuple(sorted(p[1:])) == p[1:])  # the order of the others does not matter
+    found = worst_naming(LogLog(epsilon, tries).inner, chosen, [0.0, 0.3, 0.5, 0.8, 1.0])
+    assert found <= granted(epsilon)
+    assert found > granted(epsilon) * {2: 0.49, 3: 0.74, 4: 0.86}[tries]  # more tries, more of it: see sixteen
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1, 1.3862943611198906])
+def test_sixteen_tries_lose_at_most_epsilon_and_nearly_all_of_it(epsilon):
+    patterns = [(2.0, *[-2.0] * k, *[2.0] * (15 - k)) for k in (0, 8, 14, 15)]
+    patterns += [(-2.0, *[2.0] * 15), (0.5, *[-2.0] * 15)]
+    found = worst_naming(LogLog(epsilon).inner, patterns, [0.0, 0.5, 1.0], naming_formula)
+    assert found <= granted(epsilon)
+    assert found > granted(epsilon) * mpf("0.985")
+
+
+def test_the_formula_of_the_proof_is_the_law_of_keeping_and_dropping():
+    for chances in [(1, 2, 3), (5, 5, 5, 5), (1, 8, 8), (7, 0, 2)]:
+        eighths = [Fraction(c, 8) for c in chances]
+        assert naming_law(eighths) == naming_formula(eighths)
+
+
+def test_negative_controls_of_algorithm_8_are_caught():
+    """All of epsilon inside, as if the loss were not doubled; and signed values that were not mapped to [0, 1]."""
+    patterns = [(2.0, *[-2.0] * 15), (-2.0, *[2.0] * 15)]
+    assert worst_naming(0.5, patterns, [0.0, 1.0], naming_formula) > 0.99
+    assert worst_naming(LogLog(0.5).inner, patterns, [-1.0, 1.0], naming_formula) > 0.9
+
+
+# --- PrivUnit on a codebook -------------------------------------------------------------------------------------------
+
+VECTORS = [[0.1, 0.9, -0.5, 0.3], [0.9, 0.1, 0.3, -0.5], [0.0] * 4, [np.nan] * 4, [np.inf, -np.inf, np.nan, 1e-320]]
+
+
+def every_draw(randomizer, closeness, monkeypatch):
+    """How many of all equally likely draws name each direction: the whole law, by the code that sends."""
+    near, far = randomizer.weights
+    total = randomizer.near * near + (randomizer.size - randomizer.near) * far
+    with monkeypatch.context() as patched:
+        patched.setattr(sampling, "uniform_below", lambda bounds: np.arange(total) if (bounds == total).all() else None)
+        named = randomizer.send(np.broadcast_to(np.array(closeness), (total, randomizer.size)))
+    return np.bincount(named, minlength=randomizer.size).tolist()
+
+
+@pytest.mark.parametrize(("epsilon", "near"), [(0.1, 1), (0.1, 3), (1, 1), (1, 3), (3, 1)])
+def test_a_named_direction_loses_at_most_epsilon_and_nearly_all_of_it(epsilon, near, monkeypatch):
+    randomizer = Codebook(epsilon, size=4, near=near)
+    laws = [every_draw(randomizer, vector, monkeypatch) for vector in VECTORS]
+    assert all(sorted(law) == sorted(laws[0]) and sum(law) == sum(laws[0]) for law in laws)
+    assert granted(epsilon) * (1 - mpf("1e-3")) <= loss(laws) <= granted(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.01, 0.1, 1, 3, 10, 16])
+def test_the_weights_of_a_codebook_are_within_epsilon(epsilon):
+    close, far = Codebook(epsilon).weights
+    assert granted(epsilon) * (1 - mpf("0.01")) <= mp.log(mpf(close) / far) <= granted(epsilon)
+
+
+def test_negative_control_as_many_near_directions_as_it_happens_is_caught():
+    """PrivUnit's cap on a codebook: how many lie in the cap depends on the vector, and so does the total."""
+    close, far = Codebook(1.0, 4, 1).weights
+    laws = [[Fraction(w, sum(law)) for w in law] for law in ([close, far, far, far], [far, close, close, close])]
+    assert loss(laws) > 1.2
+
+
+# --- Laplace ----------------------------------------------------------------------------------------------------------
+
+
+def laplace_loss(first, second, scale):
+    """Of independent discrete Laplace noise of this scale around two vectors of whole numbers."""
+    return sum((Fraction(abs(int(a) - int(b))) for a, b in zip(first, second, strict=True)), Fraction(0)) / scale
+
+
+def without_noise(send, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(sampling, "discrete_laplace", lambda count, scale: np.zeros(count, dtype=np.int64))
+        return send()
+
+
+@pytest.mark.parametrize("shares", [1, 7, 121])
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1, 20])
+def test_split_numbers_lose_exactly_epsilon_at_most(epsilon, shares, monkeypatch):
+    randomizer = LaplaceNumber(epsilon, shares)
+    odd = np.array([0, 1, np.nan, np.inf, -np.inf, 1e300, -1e300, 0.5, 1 - 2.0**-53, 5e-324, -0.0])
+    whole = without_noise(lambda: randomizer.send(odd), monkeypatch)
+    assert whole.dtype == np.int64 and whole.min() == 0 and whole.max() == LaplaceNumber.steps
+    assert laplace_loss([0] * shares, [LaplaceNumber.steps] * shares, randomizer.scale) == as_written(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 20])
+def test_clamping_the_noise_costs_nothing(epsilon):
+    """The tail that is heaped on the limit: geometric sums, for the two ends of the range."""
+    channel = LaplaceChannel(epsilon, 3, 1)
+    scale, limit = channel._randomizer().scale, channel._limit()
+    heaped = [Fraction(limit - c) / scale for c in (0, LaplaceNumber.steps)]  # minus log of each tail, up to a constant
+    assert limit > LaplaceNumber.steps
+    assert 3 * (heaped[0] - heaped[1]) == as_written(epsilon)
+
+
+def chebyshev_coefficients(record):
+    """Of Algorithm 6 for two-way questions: the polynomial (3 s - s^2)/2 of ``s = sum_j x_j y_j``, in y."""
+    own = [1.5 * x for x in record] + [-0.5 * x * x for x in record]
+    return np.array(own + [-x * z for i, x in enumerate(record) for z in record[i + 1 :]])
+
+
+def cosine_moments(x, degree):
+    return np.cos(np.arange(degree) * math.acos(x))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+def test_negative_control_algorithms_6_and_7_without_a_split_are_caught(epsilon, monkeypatch):
+    """All of epsilon on every coordinate, noise ``b / epsilon`` for values in [-b, b]. Split, by range, it holds."""
+    sixth = chebyshev_coefficients([0, 0, 0]) / 1.5, chebyshev_coefficients([1, 1, 1]) / 1.5
+    seventh = cosine_moments(1.0, 6), cosine_moments(-1.0, 6)
+    scale, steps = LaplaceNumber(epsilon).scale, LaplaceNumber.steps  # values over b, in steps, and noise b / epsilon
+    for first, second in (sixth, seventh):
+        assert laplace_loss(np.rint(first * steps), np.rint(second * steps), scale) >= 5 * as_written(epsilon)
+        split = LaplaceNumber(epsilon, len(first))
+        mapped = without_noise(lambda r=split, v=(first, second): r.send((np.stack(v) + 1) / 2), monkeypatch)
+        assert laplace_loss(*mapped, split.scale) <= as_written(epsilon)
+    # One coordinate alone: the range is 2b, not b.
+    assert laplace_loss([-steps], [steps], scale) == 2 * as_written(epsilon)
+
+
+# --- the samplers: by chi-square, one false alarm in 1e9 runs; an error of 3 % is missed in fewer than 1e-6 -----------
+
+DRAWS = 600_000
+
+
+def follows(counts, law):
+    """Whether counts fit a law, and none in which one outcome is 3 % off."""
+    law = np.array([float(p) for p in law])
+    one = np.arange(len(law)) == np.argmin(abs(law - 0.4))
+    wrong = [np.where(one, f * law, law * (1 - f * law[one]) / (1 - law[one])) for f in (0.97, 1.03)]
+    return fits_cells(counts, law) and not any(fits_cells(counts, other) for other in wrong)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 0.37, np.nan])
+def test_sent_bits_follow_their_law(value):
+    randomizer = OneBit(0.4)
+    q = randomizer.flip_probability
+    v = Fraction(1, 2) if np.isnan(value) else Fraction(value)
+    counts = np.bincount(randomizer.send(np.full(DRAWS, value)), minlength=2)
+    one = v * (1 - q) + (1 - v) * q
+    assert follows(counts, [1 - one, one])
+
+
+def test_likelihood_bits_follow_their_law():
+    randomizer = LikelihoodBit(1.0)
+    for value, public in ((0.0, 1.5), (1.0, 1.5), (1.0, -1.0), (0.3, 0.4)):
+        one = Fraction(int(randomizer.probabilities(np.array([value]), np.array([public]))[0]), FINE)
+        counts = np.bincount(randomizer.send(np.full(DRAWS, value), np.full(DRAWS, public)), minlength=2)
+        assert follows(counts, [1 - one, one])
+
+
+def test_names_follow_their_law():
+    randomizer, public = LogLog(1.3, tries=3), np.array([1.4, -0.7, 0.2])
+    chances = [Fraction(c, FINE) for c in likelihoods(np.array([[0.8]]), public[None, :], randomizer.inner)[0].tolist()]
+    sent = randomizer.send(np.full(DRAWS, 0.8), np.broadcast_to(public, (DRAWS, 3)))
+    assert follows(np.bincount(sent, minlength=3), naming_law(chances))
+
+
+def test_named_directions_follow_their_law(monkeypatch):
+    randomizer = Codebook(1.0, size=4, near=1)
+    law = every_draw(randomizer, VECTORS[0], monkeypatch)
+    sent = randomizer.send(np.broadcast_to(np.array(VECTORS[0]), (DRAWS, 4)))
+    assert follows(np.bincount(sent, minlength=4), [Fraction(w, sum(law)) for w in law])
+
+
+def test_laplace_numbers_follow_their_law():
+    sent = LaplaceNumber(2.0, shares=3).send(np.full(DRAWS, 0.25)) - LaplaceNumber.steps // 4
+
+    def below(x, scale):
+        q, whole = math.exp(-1 / scale), np.floor(x)
+        return np.where(whole < 0, q ** -np.minimum(whole, 0), 1 + q - q ** np.maximum(whole + 1, 0)) / (1 + q)
+
+    scale = float(LaplaceNumber(2.0, shares=3).scale)
+    assert fits_distribution(sent, functools.partial(below, scale=scale))
+    assert not fits_distribution(sent, functools.partial(below, scale=scale * 1.03))
+    assert not fits_distribution(sent, functools.partial(below, scale=scale * 0.97))
+
+
+# --- whole reports ----------------------------------------------------------------------------------------------------
+
+TWO = Box([(0, 1), (-3, 5)])
+SICK = Box({"smoker": Categorical(["no", "yes"]), "ill": Categorical([0, 1])})
+ODD = [[0, 0], [1, 5], [np.nan, np.inf], [-np.inf, 1e308], [None, "x"], ["yes", 1], ["YES", 7], ["", 10**400],
+       (True, {})]  # fmt: skip
+BITS = [
+    sf.local.Density(TWO, 1.0, lattice=(3, 4), seed=3),
+    sf.local.Density(TWO, 1.0, lattice=3, seed=4, randomizer="bit"),
+    sf.local.SmoothQueries(TWO, 1.0, degree=3, seed=5),
+    sf.local.SmoothQueries(SICK, 1.0, degree=2, seed=6),
+    sf.local.Marginals(SICK, 1.0, ways=2, seed=7),
+    sf.local.Marginals(SICK, 1.0, ways=2, seed=8, randomizer="chebyshev"),
+]
+PAPER = ("likelihood", "loglog", "laplace")
+OTHERS = [sf.local.Density(TWO, 1.0, lattice=3, seed=9, randomizer=r) for r in (*PAPER, "privunit")]
+OTHERS += [sf.local.SmoothQueries(TWO, 1.0, degree=3, seed=9, randomizer=r) for r in PAPER]
+
+
+def name(protocol):
+    return f"{protocol.kind}-{protocol.parameters()['randomizer']}"
+
+
+def fed_words(words):
+    """Instead of fresh randomness, these words: the last ones are the last to be asked for."""
+    waiting = iter(words)
+    return lambda count: np.full(count, next(waiting), dtype=np.uint32)
+
+
+@pytest.mark.parametrize("protocol", BITS, ids=name)
+def test_the_only_thing_that_differs_between_reports_is_one_flipped_bit(protocol, monkeypatch):
+    """For every record and question: a report is fixed bytes and a bit, which the last private word flips or not.
+
+    So its law is that of ``OneBit``, mixed over the words before, and no ratio is larger.
+    """
+    threshold = OneBit(1.0).threshold
+    heads = set()
+    for record, user in product(ODD, range(12)):
+        for first in (0, 2**31, 2**32 - 1):  # rounding an answer at random, where a protocol does
+            sent = []
+            for last in (threshold - 1, threshold):
+                rounds = [first] if protocol.kind != "marginals" and protocol.randomizer == "bit" else []
+                monkeypatch.setattr(sampling, "words32", fed_words([*rounds, last]))
+                report = protocol.encode(record, user=user)
+                sent.append(report[-1])
+                heads.add((report[:-1], len(report)))
+            assert sorted(sent) == [0, 1]
+    assert len(heads) == 1
+
+
+@pytest.mark.parametrize("protocol", BITS + OTHERS, ids=name)
+def test_everything_but_the_payload_is_the_same_for_every_record(protocol, recwarn):
+    width = protocol.channel.width
+    reports = [protocol.encode(record, user=5) for record in ODD]
+    assert len({(len(report), report[:-width]) for report in reports}) == 1
+    batch = protocol.encode_many(ODD, first_user=5)
+    assert len(batch) == len(protocol.encode_many([[0, 0]] * len(ODD), first_user=5))
+    assert not recwarn.list  # a warning that depends on what a person holds would be an output
+
+
+def test_the_number_that_a_device_draws_does_not_depend_on_the_record(monkeypatch):
+    protocol, asked = BITS[0], []
+    monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or np.array([77]))
+    reports = [protocol.encode(record) for record in ODD]
+    assert asked == [[protocol.users]] * len(ODD)
+    assert {report[:-1] for report in reports} == {reports[0][:-1]}
+    assert int.from_bytes(reports[0][10:18], "little") == 77
+
+
+@pytest.mark.parametrize("protocol", BITS + OTHERS, ids=name)
+def test_what_is_promised_is_local_and_pure(protocol):
+    promise = protocol.guarantee
+    assert (promise.epsilon, promise.delta, promise.neighbours, promise.model) == (1.0, 0.0, "replace", "local")
+    assert str(promise) == "1-differential privacy for replacing one row, local model"

@@ -1,0 +1,103 @@
+"""Every protocol keeps the contract."""
+
+import numpy as np
+
+import sfumato as sf
+from contracts.protocol_contract import ProtocolContract
+
+PLANE = sf.Box({"age": (0, 110), "hour": sf.Periodic(0, 24)})
+GROUPS = sf.Box({"a": sf.Categorical(["no", "yes"]), "b": sf.Categorical([1, 2, 3]), "c": sf.Categorical([0, 1])})
+
+
+class DensityContract(ProtocolContract):
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=(3, 4), seed=7)
+
+    def records(self):
+        return np.random.default_rng(1).uniform([-10, 0], [120, 24], size=(self.people, 2))
+
+
+class TestHadamardDensity(DensityContract):
+    pass
+
+
+class TestBitDensity(DensityContract):
+    protocol = sf.local.Density(PLANE, epsilon=0.5, lattice=3, seed=7, randomizer="bit", users=1000)
+
+
+class TestLikelihoodDensity(DensityContract):
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, randomizer="likelihood")
+
+
+class TestLogLogDensity(DensityContract):
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, randomizer="loglog")
+
+
+class TestLaplaceDensity(DensityContract):
+    protocol, width = sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, randomizer="laplace"), 72
+
+    def test_encoding_one_is_encoding_many(self):
+        """Exact Laplace noise draws as many words as it needs: there is no constant stream to compare with."""
+
+
+class TestPrivUnitDensity(DensityContract):
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=2, seed=7, randomizer="privunit")
+
+
+class SmoothContract(ProtocolContract):
+    box = sf.Box({"age": (0, 110), "group": sf.Categorical(["x", "y", "z"])})
+    protocol = sf.local.SmoothQueries(box, epsilon=1.0, degree=(4, 1), seed=7)
+
+    def records(self):
+        generator = np.random.default_rng(1)
+        return [[generator.uniform(-5, 120), "xyz?"[generator.integers(4)]] for _ in range(self.people)]
+
+
+class TestBitSmooth(SmoothContract):
+    pass
+
+
+class TestLaplaceSmooth(SmoothContract):
+    protocol = sf.local.SmoothQueries(SmoothContract.box, epsilon=1.0, degree=3, seed=7, randomizer="laplace")
+    width = 64
+
+    def test_encoding_one_is_encoding_many(self):
+        """Exact Laplace noise draws as many words as it needs: there is no constant stream to compare with."""
+
+
+class TestLikelihoodSmooth(SmoothContract):
+    protocol = sf.local.SmoothQueries(
+        SmoothContract.box, epsilon=1.0, degree=3, seed=7, randomizer="likelihood", interactions=1
+    )
+
+
+class TestLogLogSmooth(SmoothContract):
+    protocol = sf.local.SmoothQueries(
+        SmoothContract.box, epsilon=1.0, degree=3, seed=7, randomizer="loglog", interactions="cross"
+    )
+
+
+class MarginalsContract(ProtocolContract):
+    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, seed=7)
+
+    def records(self):
+        generator = np.random.default_rng(1)
+        kinds = [[*column.categories, None] for column in self.protocol.box.columns]
+        return [[kind[generator.integers(len(kind))] for kind in kinds] for _ in range(self.people)]
+
+
+class TestTwoWayMarginals(MarginalsContract):
+    pass
+
+
+class TestThreeWayMarginals(MarginalsContract):
+    protocol = sf.local.Marginals(GROUPS, epsilon=2.0, ways=3, one_way=0.4, seed=7)
+
+
+class TestOneWayMarginals(MarginalsContract):
+    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, seed=7)
+
+
+class TestChebyshevMarginals(MarginalsContract):
+    protocol = sf.local.Marginals(
+        sf.Box({name: sf.Categorical([0, 1]) for name in "abc"}), epsilon=1.0, ways=3, seed=7, randomizer="chebyshev"
+    )

@@ -1,0 +1,137 @@
+"""Checkpoints: a crash anywhere loses nothing and doubles nothing, and what is no checkpoint is refused."""
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save as pack
+
+from sfumato.errors import FileFormatError, MissingFileError
+from sfumato.local import Collector
+from unit.local.support import RECORDS, P, filled, filled_of, same
+
+
+def test_a_checkpoint_comes_back_bit_for_bit(tmp_path):
+    collector = filled(2**14 - 20, 50)
+    collector.add(b"x", user=1)
+    collector.save(tmp_path / "c", position=1234)
+    resumed, position = Collector.resume(tmp_path / "c")
+    assert position == 1234
+    assert same(resumed, collector)
+    assert resumed.protocol == P
+    assert resumed.release().masses.tobytes() == collector.release().masses.tobytes()
+
+
+def test_an_empty_collector_can_be_saved(tmp_path):
+    P.collector().save(tmp_path / "c")
+    resumed, position = Collector.resume(tmp_path / "c")
+    assert same(resumed, P.collector())
+    assert position == 0
+
+
+class CrashError(Exception):
+    """The power fails."""
+
+
+def collect(path, stream, size, collector, position, crash=None):
+    """Read, add, save, again and again; the power fails before step ``crash``."""
+    steps = iter(range(100))
+
+    def step():
+        if next(steps) == crash:
+            raise CrashError
+
+    while position < len(stream):
+        step()
+        part = stream[position : position + size]
+        step()
+        collector.add_many(part)
+        step()
+        collector.save(path, position + len(part))
+        step()
+        position += len(part)
+    return collector
+
+
+@pytest.mark.parametrize("crash", range(16))
+def test_a_crash_anywhere_loses_and_doubles_nothing(tmp_path, crash):
+    """Resumed where the checkpoint says, it ends bit for bit as a run without a crash, twice crashed or not."""
+    parts = [P.encode_many(RECORDS[i : i + 150], first_user=i) for i in range(0, 600, 150)]
+    stream, size, path = b"".join(parts), len(parts[0]), tmp_path / "c"
+    P.collector().save(path, 0)
+    with pytest.raises(CrashError):
+        collect(path, stream, size, P.collector(), 0, crash)
+    with contextlib.suppress(CrashError):  # a short rest may be done before
+        collect(path, stream, size, *Collector.resume(path), crash=7)
+    finished = collect(path, stream, size, *Collector.resume(path))
+    assert same(finished, filled_of(stream))
+    assert same(Collector.resume(path)[0], filled_of(stream))
+
+
+def test_a_crash_while_a_checkpoint_is_written_leaves_the_old_one(tmp_path, monkeypatch):
+    collector = filled(0, 30)
+    collector.save(tmp_path / "c", 1)
+    collector.add_many(P.encode_many(RECORDS[:30], first_user=30))
+
+    def fails(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(OSError, match="disk is full"):
+        collector.save(tmp_path / "c", 2)
+    monkeypatch.undo()
+    resumed, position = Collector.resume(tmp_path / "c")
+    assert (resumed.reports, position) == (30, 1)
+    assert [file.name for file in tmp_path.iterdir()] == ["c"]
+
+
+def test_reading_the_same_input_again_doubles_nothing():
+    collector = filled_of(P.encode_many(RECORDS))
+    again = collector._state["bits"].copy()
+    collector.add_many(P.encode_many(RECORDS))
+    assert np.array_equal(collector._state["bits"], again)
+
+
+def rewritten(path, change):
+    with safe_open(path, framework="numpy") as container:
+        about = json.loads(container.metadata()["sfumato-collector"])
+        arrays = {key: container.get_tensor(key) for key in container.keys()}  # noqa: SIM118
+    change(about, arrays)
+    path.write_bytes(pack(arrays, metadata={"sfumato-collector": json.dumps(about)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about, arrays: about.pop("protocol"),
+        lambda about, arrays: about.pop("position"),
+        lambda about, arrays: about["protocol"].update(epsilon=0.0),
+        lambda about, arrays: about["protocol"].update(version=2),
+        lambda about, arrays: about["protocol"]["parameters"].update(lattice=5),
+        lambda about, arrays: about.update(reports="many"),
+        lambda about, arrays: arrays.pop("state.bits"),
+        lambda about, arrays: arrays.update({"state.bits": np.zeros((3, 2), dtype=np.int64)}),
+        lambda about, arrays: arrays.update({"state.bits": arrays["state.bits"].astype(np.float64)}),
+        lambda about, arrays: arrays.update({"seen.bits": arrays["seen.bits"][:0]}),
+        lambda about, arrays: arrays.update({"seen.bits": arrays["seen.bits"].astype(np.int64)}),
+        lambda about, arrays: arrays.update({"more": np.zeros(3)}),
+    ],
+)
+def test_damaged_checkpoints_are_refused(tmp_path, change):
+    filled().save(tmp_path / "c")
+    rewritten(tmp_path / "c", change)
+    with pytest.raises(FileFormatError, match="not a valid checkpoint"):
+        Collector.resume(tmp_path / "c")
+
+
+def test_truncated_checkpoints_are_refused(tmp_path):
+    filled().save(tmp_path / "c")
+    whole = (tmp_path / "c").read_bytes()
+    for size in (0, 7, 8, 100, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "c").write_bytes(whole[:size])
+        with pytest.raises(FileFormatError, match="not a valid checkpoint"):
+            Collector.resume(tmp_path / "c")
+    with pytest.raises(MissingFileError, match="no such file"):
+        Collector.resume(tmp_path / "none")

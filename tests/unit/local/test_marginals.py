@@ -1,0 +1,220 @@
+"""Marginals: who is asked what, and tables of columns with two categories and with more."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterError
+
+BINARY = sf.Box({name: sf.Categorical([0, 1]) for name in "abc"})
+MIXED = sf.Box({"a": sf.Categorical([0, 1]), "b": sf.Categorical([0, 1, 2]), "c": sf.Categorical([0, 1, 2, 3, 4])})
+USERS = np.arange(100_000, dtype=np.uint64)
+
+
+@pytest.fixture
+def unflipped(monkeypatch):
+    """No bit is flipped: what remains is which question is asked."""
+    monkeypatch.setattr("sfumato.core.sampling.words32", lambda count: np.full(count, 2**32 - 1, dtype=np.uint32))
+
+
+def people(box, count, seed=1):
+    """Columns that have something in common: each tends to follow the first."""
+    generator = np.random.default_rng(seed)
+    first = generator.random(count)
+    sizes = [len(column.categories) for column in box.columns]
+    follow = generator.random((len(sizes), count)) < 0.4
+    own = generator.random((len(sizes), count)) ** 1.5
+    return np.stack([np.where(f, first, o) * n // 1 for f, o, n in zip(follow, own, sizes, strict=True)], axis=1)
+
+
+def collected(protocol, records):
+    collector = protocol.collector()
+    assert collector.add_many(protocol.encode_many(records)) == len(records)
+    return collector.release()
+
+
+def table_of(box, records, names):
+    places = [box.names.index(name) for name in names]
+    table = np.zeros([len(box.columns[j].categories) for j in places])
+    np.add.at(table, tuple(records[:, j].astype(int) for j in places), 1 / len(records))
+    return table
+
+
+# --- parameters -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ways": 0},
+        {"ways": 4},
+        {"ways": 1.5},
+        {"ways": True},
+        {"one_way": 0.0},
+        {"one_way": 1.0},
+        {"one_way": -0.1},
+        {"one_way": "half"},
+        {"people": 0},
+        {"randomizer": "bit"},
+    ],
+)
+def test_parameters_that_make_no_protocol_are_refused(options):
+    with pytest.raises(ParameterError):
+        sf.local.Marginals(BINARY, epsilon=1.0, **options)
+
+
+def test_numeric_columns_are_refused():
+    box = sf.Box({"a": sf.Categorical([0, 1]), "age": (0, 110)})
+    with pytest.raises(ParameterError, match=r"column 'age' is numeric"):
+        sf.local.Marginals(box, epsilon=1.0)
+
+
+def test_chebyshev_is_for_two_categories():
+    assert sf.local.Marginals(BINARY, epsilon=1.0, randomizer="chebyshev").questions == 6
+    with pytest.raises(ParameterError, match="two categories"):
+        sf.local.Marginals(MIXED, epsilon=1.0, randomizer="chebyshev")
+
+
+def test_too_many_coefficients_are_refused():
+    box = sf.Box({f"c{i}": sf.Categorical(range(16)) for i in range(150)})
+    with pytest.raises(ParameterError, match="lower ways"):
+        sf.local.Marginals(box, epsilon=1.0, ways=2)
+
+
+# --- who is asked what ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ways", "share"), [(1, 1.0), (2, 0.3), (2, 0.9), (3, 0.5)])
+def test_shares_of_people_for_each_order(ways, share):
+    protocol = sf.local.Marginals(MIXED, epsilon=1.0, ways=ways, one_way=share, seed=4)
+    asked = protocol.asked(USERS)
+    assert asked.min() >= 0
+    assert asked.max() == protocol.questions - 1
+    orders = protocol.walsh.orders[asked]
+    expected = [share] + [(1 - share) / max(1, ways - 1)] * (ways - 1)
+    for order, part in enumerate(expected, start=1):
+        assert np.mean(orders == order) == pytest.approx(part, abs=6.5 * 0.5 / math.sqrt(len(USERS)))
+        own = np.bincount(asked[orders == order] - sum(protocol.walsh.counts[: order - 1]))
+        even = len(USERS) * part / protocol.walsh.counts[order - 1]
+        assert len(own) == protocol.walsh.counts[order - 1]
+        assert np.abs(own - even).max() < 7 * math.sqrt(even)
+
+
+def test_the_share_is_chosen_for_the_expected_number_of_people():
+    many = sf.Box({f"c{i}": sf.Categorical([0, 1]) for i in range(30)})
+    few, crowd = (sf.local.Marginals(many, epsilon=1.0, people=n).one_way for n in (1000, 10**9))
+    assert 0.05 <= crowd < few < 1
+    assert sf.local.Marginals(many, epsilon=1.0, ways=1).one_way == 1.0
+    assert sf.local.Marginals(many, epsilon=1.0, one_way=0.25).one_way == 0.25
+
+
+# --- tables -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("box", [BINARY, MIXED])
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_raw_tables_are_those_of_the_people(box, ways):
+    """Within seven standard deviations of what is asked of whom; hardly any bit is flipped."""
+    records = people(box, 120_000)
+    release = collected(sf.local.Marginals(box, epsilon=25.0, ways=ways, seed=4), records)
+    for order in range(1, ways + 1):
+        for names in combinations(box.names, order):
+            low, high = release.band(names, confidence=1 - 2.5e-12)
+            truth = table_of(box, records, names)
+            assert (low <= truth + 1e-12).all()
+            assert (truth <= high + 1e-12).all()
+            assert np.abs(release.table(names, raw=True) - truth).max() < 0.1
+
+
+@pytest.mark.parametrize("box", [BINARY, MIXED])
+@pytest.mark.parametrize("ways", [1, 2, 3])
+def test_tables_are_shares_and_agree(box, ways):
+    """Also with few people and much noise: nowhere negative, sums of one, the same single columns everywhere."""
+    release = collected(sf.local.Marginals(box, epsilon=0.5, ways=ways, seed=4), people(box, 3000))
+    single = {name: release.table(name) for name in box.names}
+    for order in range(1, ways + 1):
+        for names in combinations(box.names, order):
+            table = release.table(names)
+            assert table.shape == tuple(len(box.columns[box.names.index(name)].categories) for name in names)
+            assert (table >= 0).all()
+            assert table.sum() == pytest.approx(1.0)
+            for axis, name in enumerate(names):
+                others = tuple(i for i in range(order) if i != axis)
+                assert table.sum(axis=others) == pytest.approx(single[name], abs=1e-6)
+
+
+def test_columns_in_any_order():
+    release = collected(sf.local.Marginals(MIXED, epsilon=1.0, ways=3, seed=4), people(MIXED, 3000))
+    for raw in (False, True):
+        assert release.table(["b", "a"], raw) == pytest.approx(release.table(["a", "b"], raw).T)
+        moved = np.transpose(release.table(["a", "b", "c"], raw), (2, 0, 1))
+        assert release.table(["c", "a", "b"], raw) == pytest.approx(moved)
+    for limit, other in zip(release.band(["b", "a"]), release.band(["a", "b"]), strict=True):
+        assert limit.T == pytest.approx(other)
+
+
+def test_of_people_who_are_all_alike_everything_is_known(unflipped):
+    for randomizer in ("hadamard", "chebyshev"):
+        protocol = sf.local.Marginals(BINARY, epsilon=1e3, ways=3, seed=4, randomizer=randomizer)
+        release = collected(protocol, np.tile([1, 0, 1], (2000, 1)))
+        expected = np.zeros((2, 2, 2))
+        expected[1, 0, 1] = 1.0
+        assert release.table(["a", "b", "c"], raw=True) == pytest.approx(expected, abs=1e-6)
+
+
+def test_chebyshev_is_inclusion_and_exclusion():
+    """For two columns: the share of people with both, of each, and one less these plus both."""
+    protocol = sf.local.Marginals(BINARY, epsilon=1.0, ways=2, seed=4, randomizer="chebyshev")
+    collector = protocol.collector()
+    collector.add_many(protocol.encode_many(people(BINARY, 20_000)))
+    means, _ = collector.estimate()
+    release = collector.release()
+    columns, masks = protocol.walsh.terms
+    joint = {tuple(c[m > 0].tolist()): means[i] for i, (c, m) in enumerate(zip(columns, masks, strict=True))}
+    for i, j in combinations(range(3), 2):
+        one, two, both = joint[(i,)], joint[(j,)], joint[(i, j)]
+        expected = np.array([[1 - one - two + both, two - both], [one - both, both]])
+        assert release.table([BINARY.names[i], BINARY.names[j]], raw=True) == pytest.approx(expected, abs=1e-12)
+
+
+def test_chebyshev_and_hadamard_tell_the_same():
+    records = people(BINARY, 120_000)
+    for randomizer in ("hadamard", "chebyshev"):
+        release = collected(sf.local.Marginals(BINARY, epsilon=25.0, ways=3, seed=4, randomizer=randomizer), records)
+        truth = table_of(BINARY, records, "abc")
+        assert np.abs(release.table(["a", "b", "c"], raw=True) - truth).max() < 0.05
+
+
+def test_shrinkage_helps_where_there_are_many_columns():
+    """Of 20 columns, most of them independent: nearer to the truth than the raw estimate, by half."""
+    box = sf.Box({f"c{i}": sf.Categorical([0, 1]) for i in range(20)})
+    generator = np.random.default_rng(2)
+    records = (generator.random((20_000, 20)) < generator.uniform(0.05, 0.6, 20)).astype(float)
+    records[:, 1] = np.where(generator.random(20_000) < 0.7, records[:, 0], records[:, 1])
+    release = collected(sf.local.Marginals(box, epsilon=1.0, seed=4), records)
+    pairs = list(combinations(box.names, 2))
+    raw, shrunk = (
+        np.mean([np.abs(release.table(names, raw) - table_of(box, records, names)) for names in pairs])
+        for raw in (True, False)
+    )
+    assert shrunk < 0.5 * raw
+    assert shrunk < 0.04
+
+
+def test_records_with_undeclared_categories_count_as_the_first(unflipped):
+    box = sf.Box({"a": sf.Categorical(["x", "y"]), "b": sf.Categorical(["u", "v"])})
+    protocol = sf.local.Marginals(box, epsilon=1.0, seed=4)
+    assert protocol.encode_many([["z", None]] * 50) == protocol.encode_many([["x", "u"]] * 50)
+    assert protocol.encode({"a": 3, "b": "v"}, user=9) == protocol.encode(["x", "v"], user=9)
+
+
+def test_a_single_column():
+    box = sf.Box({"stage": sf.Categorical(["I", "II", "III"])})
+    stages = np.array(["I", "II", "III"])[np.random.default_rng(1).choice(3, 30_000, p=[0.6, 0.3, 0.1])]
+    release = collected(sf.local.Marginals(box, epsilon=3.0, ways=1, seed=4), stages.reshape(-1, 1))
+    truth = [np.mean(stages == stage) for stage in ("I", "II", "III")]
+    assert release.table("stage") == pytest.approx(truth, abs=0.05)
+    assert [list(pair[0]) for pair in release.tables()] == [["stage"]]

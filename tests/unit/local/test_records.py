@@ -1,0 +1,159 @@
+"""Records on a device: whatever a person holds becomes a number within the box, by a public rule."""
+
+import decimal
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterTypeError, SchemaError
+from sfumato.local.records import one_record, read_records, within
+
+BOX = sf.Box({"age": (0, 110), "group": sf.Categorical(["a", "b", "c"]), "code": sf.Categorical([7, 8.5])})
+PLANE = sf.Box({"x": (0, 10), "y": (-1, 1)})
+LINE = sf.Box([(2, 4)])
+
+
+def held(box, records):
+    """``(m, d)``: what counts after the public rules."""
+    return within(box, read_records(box, records)).T.tolist()
+
+
+# --- forms ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [[30, "b", 7], [40.5, "c", 8.5]],
+        [(30, "b", 7.0), np.array([40.5, "c", 8.5], dtype=object)],
+        [{"age": 30, "group": "b", "code": 7}, {"code": 8.5, "more": 1, "group": "c", "age": 40.5}],
+        np.array([[30, "b", 7], [40.5, "c", 8.5]], dtype=object),
+        pd.DataFrame({"code": [7, 8.5], "group": ["b", "c"], "age": [30, 40.5], "more": [0, 0]}),
+        pl.DataFrame({"code": [7.0, 8.5], "group": ["b", "c"], "age": [30.0, 40.5]}),
+        pd.DataFrame({"code": [7, 8.5], "group": pd.Categorical(["b", "c"]), "age": [30, 40.5]}),
+    ],
+)
+def test_forms_of_records(records):
+    assert held(BOX, records) == [[30.0, 1.0, 0.0], [40.5, 2.0, 1.0]]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+def test_arrays_of_numbers(dtype):
+    assert held(PLANE, np.array([[1, 0], [2, 1]], dtype=dtype)) == [[1.0, 0.0], [2.0, 1.0]]
+    assert held(LINE, np.array([3, 9], dtype=dtype)) == [[3.0], [4.0]]
+
+
+def test_one_column_may_be_plain_numbers():
+    assert held(LINE, [3, 2.5, None]) == [[3.0], [2.5], [3.0]]
+    assert held(sf.Box({"group": sf.Categorical(["a", "b"])}), ["b", "a", "z"]) == [[1.0], [0.0], [0.0]]
+
+
+def test_no_records():
+    assert read_records(PLANE, np.zeros((0, 2))).shape == (0, 2)
+    assert read_records(PLANE, []).shape == (0, 2)
+
+
+def test_an_array_that_needs_no_reading_is_not_copied_nor_changed():
+    records = np.array([[1.0, 5.0], [np.nan, 0.0]])
+    before = records.copy()
+    assert read_records(PLANE, records) is records
+    within(PLANE, records)[:] = 17.0
+    assert np.array_equal(records, before, equal_nan=True)
+
+
+@pytest.mark.parametrize("records", [np.zeros((3, 3)), np.zeros(4), np.zeros((2, 2, 2))])
+def test_arrays_of_another_shape_are_refused(records):
+    with pytest.raises(SchemaError, match=r"records must have shape \(m, 2\)"):
+        read_records(PLANE, records)
+
+
+def test_rows_of_another_length_are_refused():
+    with pytest.raises(SchemaError, match="2 values, got 3"):
+        read_records(PLANE, [[1, 2], [1, 2, 3]])
+    with pytest.raises(SchemaError, match="2 values, got 1"):
+        read_records(PLANE, [5.0])
+
+
+def test_missing_columns_are_refused():
+    with pytest.raises(SchemaError, match="no column 'y'"):
+        read_records(PLANE, [{"x": 3}])
+    with pytest.raises(SchemaError, match="no column 'y'"):
+        read_records(PLANE, pd.DataFrame({"x": [3]}))
+
+
+def test_one_record_is_one_row():
+    assert one_record([1, 2]) == [[1, 2]]
+    for wrong in ("text", np.zeros((2, 2))):
+        with pytest.raises(ParameterTypeError, match="one row"):
+            one_record(wrong)
+
+
+# --- values -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"),
+    [
+        (5, 5.0),
+        (-3, 0.0),
+        (1e300, 10.0),
+        (math.inf, 10.0),
+        (-math.inf, 0.0),
+        (math.nan, 5.0),
+        (None, 5.0),
+        ("text", 5.0),
+        ("", 5.0),
+        ("7.5", 7.5),
+        (pd.NA, 5.0),
+        (pd.NaT, 5.0),
+        (3j, 5.0),
+        (True, 1.0),
+        (np.float32(2.5), 2.5),
+        (decimal.Decimal("2.5"), 2.5),
+        (decimal.Decimal("NaN"), 5.0),
+        ({"a": 1}, 5.0),
+        (object(), 5.0),
+        (b"x", 5.0),
+        (np.datetime64("2020-01-01"), 5.0),
+    ],
+)
+def test_numbers_are_clipped_and_the_middle_stands_in(value, counts):
+    assert held(PLANE, [[value, 0.5]]) == [[counts, 0.5]]
+    assert held(PLANE, [{"x": value, "y": 0.5}]) == [[counts, 0.5]]
+
+
+@pytest.mark.parametrize("value", [None, math.nan, "z", "A", "", 0, 1.5, pd.NA, {}, object(), ("a",)])
+def test_undeclared_categories_count_as_the_first(value):
+    assert held(BOX, [{"age": 1, "group": value, "code": 8.5}]) == [[1.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("value", "counts"), [(7, 0.0), (7.0, 0.0), (8.5, 1.0), (9, 0.0), ("7", 0.0), ("8.5", 0.0), (None, 0.0)]
+)
+def test_numeric_categories(value, counts):
+    assert held(BOX, [[1, "a", value]]) == [[1.0, 0.0, counts]]
+
+
+def test_numeric_categories_in_arrays():
+    box = sf.Box({"a": sf.Categorical([2, 3]), "b": sf.Categorical(["x", "y"])})
+    assert held(box, np.array([[3.0, 1.0], [2.0, 0.0], [np.nan, 3.0]])) == [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert held(sf.Box([sf.Categorical([False, True])]), np.array([True, False])) == [[1.0], [0.0]]
+
+
+def test_whole_numbers_are_rounded_and_circles_are_closed():
+    box = sf.Box({"n": sf.Integer(0, 9), "hour": sf.Periodic(0, 24)})
+    assert held(box, [[3.4, 25], [99, -1], [None, None], [2, math.inf]]) == [
+        [3.0, 1.0],
+        [9.0, 23.0],
+        [4.5, 12.0],
+        [2.0, 12.0],
+    ]
+
+
+def test_wide_boxes_have_a_middle():
+    box = sf.Box([(1e308, 1.7e308)])
+    assert held(box, [None]) == [[1.35e308]]
