@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LARGEST_SIZE = 2**20  # moments
-LARGEST_DEGREE = 1024  # what the error of the recurrence is bounded for
-_RECURRENCE = 2.0**-31  # how far a value of the recurrence, and a product with it, is off at most
+LARGEST_DEGREE = 1024
+_RECURRENCE = 2.0**-51  # times t^2: how far a value of the recurrence, and a product with it, is off at most
 _VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
 _FINE = 128  # points for each oscillation of a sum of cosines
 
@@ -136,7 +136,7 @@ class IndexSet:
 
     def kernel_minimum(self) -> float:
         """A lower bound on ``sum_r prod_j cos(r_j psi_j)``, over all angles psi."""
-        axes = [_smallest_sum(t) for t in self.shape]
+        axes = tuple(_smallest_sum(t) for t in self.shape)
         if self.cross is not None:  # exact along the axes; any other product may be -1
             on_axes = np.count_nonzero(self.frequencies, axis=1) == 1
             lines = [1 + int(np.count_nonzero(on_axes & (self.frequencies[:, j] > 0))) for j in range(len(self.shape))]
@@ -153,10 +153,9 @@ class IndexSet:
         the smallest value of its kernel; rounding adds to that. One record alone has moments of at most one.
         """
         step, count = 4**self.bits, self.size - 1
-        if privacy.neighbours == "add-remove":
-            far = {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm]
-        else:
-            error = 2.0**-self.bits + len(self.shape) * _RECURRENCE
+        far = {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm]  # one record, with its count
+        if privacy.neighbours == "replace":
+            error = 2.0**-self.bits + len(self.shape) * max(self.shape) ** 2 * _RECURRENCE
             gap = self.size - self.kernel_minimum()
             square = 2 * self.size if self.ways is None and self.cross is None else 2 * gap
             rounded = {
@@ -165,9 +164,9 @@ class IndexSet:
                 "l2": math.sqrt(square) + 2 * math.sqrt(count) * error,
             }
             plain = {"linf": 2.0, "l1": 2.0 * count, "l2": 2 * math.sqrt(count)}
-            far = max(min(rounded[norm], plain[norm]), 1.0)
-            if privacy.unit != "row":  # persons of different numbers of rows: some rows leave, and are counted
-                far = max(far, {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm])
+            pair = max(min(rounded[norm], plain[norm]), 1.0)
+            # Persons of different numbers of rows: some rows leave, and are counted.
+            far = pair if privacy.unit == "row" else max(far, pair)
         steps = far * step * rows_per_unit(privacy.unit)
         return math.nextafter(steps * (1 + 1e-12), math.inf) if norm == "l2" else math.ceil(steps * (1 + 1e-12))
 
@@ -253,7 +252,8 @@ def _smallest_sum(count: int) -> float:
     return float(sums.min()) - between - 1e-9 * count
 
 
-def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, size: int) -> float:
+@lru_cache(maxsize=256)
+def _smallest_symmetric(shape: tuple[int, ...], axes: tuple[float, ...], ways: int, size: int) -> float:
     """The smallest ``sum_{s <= ways} e_s(c)`` for ``c_j`` in ``[axes_j - 1, t_j - 1]``: it lies at a vertex.
 
     Columns with equally many frequencies are alike, so that only the number of each kind at its lower end counts.
@@ -263,16 +263,18 @@ def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, 
     if math.prod(count + 1 for count in counts) > _VERTICES:
         return 2.0 - size  # no product is below -1
     lows = dict(zip(shape, axes, strict=True))
-    smallest = math.inf
-    for below in product(*(range(count + 1) for count in counts)):
-        sums = np.zeros(ways + 1)
-        sums[0] = 1.0
-        for t, count, low in zip(kinds, counts, below, strict=True):
-            for value, times in ((lows[t] - 1, low), (t - 1.0, count - low)):
-                powers = [math.comb(times, s) * value**s for s in range(ways + 1)]
-                sums = np.convolve(sums, powers)[: ways + 1]
-        smallest = min(smallest, float(sums.sum()))
-    return smallest - 1e-9 * size
+
+    def powers(value: float, times: int) -> list[float]:
+        return [math.comb(times, s) * value**s for s in range(ways + 1)]
+
+    sums = np.eye(1, ways + 1)  # e_0, ..., e_ways at every vertex, kind after kind
+    for t, count in zip(kinds, counts, strict=True):
+        own = [np.convolve(powers(lows[t] - 1, k), powers(t - 1.0, count - k))[: ways + 1] for k in range(count + 1)]
+        following = np.zeros((len(sums), count + 1, ways + 1))
+        for s in range(ways + 1):
+            following[:, :, s:] += np.array(own)[:, s, None] * sums[:, None, : ways + 1 - s]
+        sums = following.reshape(-1, ways + 1)
+    return float(sums.sum(axis=1).min()) - 1e-9 * size
 
 
 # --- what one record contributes --------------------------------------------------------------------------
@@ -320,7 +322,9 @@ def _unique(rows: Indices) -> tuple[Indices, Indices]:
     order = np.argsort(np.count_nonzero(rows[first], axis=1), kind="stable")
     back = np.empty_like(order)
     back[order] = np.arange(len(order))
-    return rows[first[order]], back[places.reshape(-1)]
+    found, where = rows[first[order]], back[places.reshape(-1)]
+    assert np.array_equal(found[where], rows), "two frequencies have the same hash"  # what is certified is summed
+    return found, where
 
 
 def hashed(frequencies: Indices) -> NDArray[np.uint64]:

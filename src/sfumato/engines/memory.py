@@ -96,6 +96,7 @@ class MemoryEngine:
             if rows * budget >= 2**61:
                 raise ParameterError(f"so many records of up to {budget} steps do not fit 64 bits: use a coarser grid")
             for left, right in features(columns):
+                assert left.shape[1] * budget <= _EXACT, "blocks must be short enough to add up exactly"
                 if (unsaved + left.shape[1]) * budget > _EXACT:
                     total += part.astype(np.int64)
                     part[:], unsaved = 0.0, 0

@@ -25,8 +25,9 @@ from sfumato.releases.models import Model, fit_linear, fit_logistic
 
 Floats = NDArray[np.float64]
 
-_SOFT = 2.5  # a soft edge this many times the finest wave of a summary is represented well
-_FINEST = 512  # points along a column for functions of one column
+SOFTNESS = 4.0  # a soft edge this many times the finest wave of a summary is represented well
+_FINEST = 512  # points along a column for functions of one column, at most
+_COARSEST = 64  # and at least
 _HELD = 2**23  # weights held at once
 
 
@@ -88,8 +89,17 @@ class Questions(ABC):
     def covariance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The covariance matrix of the numeric columns."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        found = self._covariances([(a, b) for a in names for b in names], confidence)
-        return found.each(lambda part: part.reshape(len(names), len(names)))
+        first, second = np.triu_indices(len(names))
+        pairs = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
+        block = max(1, _HELD // (4 * self.indices.size))  # a few arrays of weights are held for each pair
+        parts = [self._covariances(pairs[i : i + block], confidence) for i in range(0, len(pairs), block)]
+
+        def matrix(name: str) -> Floats:
+            whole = np.empty((len(names), len(names)))
+            whole[first, second] = whole[second, first] = np.concatenate([getattr(part, name) for part in parts])
+            return whole
+
+        return Answer(matrix("value"), matrix("error"), matrix("noise_sd"), matrix("approximation"), confidence)
 
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
@@ -216,11 +226,11 @@ class Questions(ABC):
         widths = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (len(places),))
         for width in widths.tolist():
             positive_number("bandwidth", width)
-        values, block = [], max(1, _HELD // self.indices.size)
+        axes_nodes = [self._nodes(place, width) for place, width in zip(places, widths.tolist(), strict=True)]
+        values, block = [], max(1, _HELD // max(self.indices.size, *map(len, axes_nodes)))
         for start in range(0, max(1, len(where)), block):
             axes = []
-            for i, place in enumerate(places):
-                nodes = self._nodes(place)
+            for i, nodes in enumerate(axes_nodes):
                 kernel = np.exp(-0.5 * ((where[start : start + block, i, None] - nodes) / widths[i]) ** 2)
                 axes.append((kernel / (widths[i] * math.sqrt(2 * math.pi))) @ fine_axis(len(nodes)).transform.T)
             weights, missed = self._separable(places, axes)
@@ -229,9 +239,16 @@ class Questions(ABC):
         value, error, sd, missed = (np.concatenate([getattr(v, name) for v in values]) for name in names)
         return Answer(value, error, sd, missed, confidence).within(0.0, math.inf)
 
-    def _nodes(self, place: int) -> Floats:
-        """Fine points of a numeric column, in its units."""
-        count = max(_FINEST, 4 * self.indices.shape[place])
+    def _nodes(self, place: int, width: float = 0.0) -> Floats:
+        """Fine points of a numeric column, in its units: as many as a Gaussian of deviation ``width`` needs.
+
+        Its cosine coefficients fall like ``exp(-(n width)^2 / 2)`` on [-1, 1]: beyond 8 / width they are below 1e-13.
+        """
+        kind = self.box.columns[place]
+        assert isinstance(kind, Interval)
+        waves = 8 * (kind.high / 2 - kind.low / 2)
+        enough = math.ceil(waves / width) if waves < _FINEST * width else _FINEST
+        count = max(_COARSEST, enough, 4 * self.indices.shape[place])
         return to_user(self.box, [place], fine_axis(count).nodes[:, None])[:, 0]
 
     def _condition(self, place: int, condition: Any, softness: Any) -> Floats:
@@ -247,7 +264,9 @@ class Questions(ABC):
         if not isinstance(condition, list | tuple) or len(condition) != 2:
             raise ParameterTypeError(f"the condition on column {name!r} must be a range (low, high), got {condition!r}")
         soft = softness.get(name) if isinstance(softness, Mapping) else softness
-        width = (kind.high / 2 - kind.low / 2) * min(1.0, _SOFT / self.indices.shape[place]) if soft is None else soft
+        width = (
+            (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place]) if soft is None else soft
+        )
         nodes, value = self._nodes(place), np.ones(1)
         for end, sign in zip(condition, (1, -1), strict=True):
             if end is not None:
@@ -264,8 +283,8 @@ class Questions(ABC):
         weights = np.zeros((len(axes[0]), self.indices.size))
         kept = np.ones((len(axes[0]), len(rows)))
         for axis, own in zip(axes, frequencies.T, strict=True):
-            padded = np.pad(axis, ((0, 0), (0, max(0, int(own.max(initial=0)) + 1 - axis.shape[1]))))
-            kept *= padded[:, own]
+            short = int(own.max(initial=0)) + 1 - axis.shape[1]
+            kept *= np.take(np.pad(axis, ((0, 0), (0, short))) if short > 0 else axis, own, axis=1)
         weights[:, rows] = kept
         whole = np.prod([np.abs(axis).sum(axis=1) for axis in axes], axis=0)
         return weights, np.maximum(whole - np.abs(kept).sum(axis=1), 0.0)

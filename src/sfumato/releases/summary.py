@@ -97,7 +97,7 @@ class SummaryRelease(Shown, Questions, Release):
 
     def answer(
         self,
-        query: Query,
+        query: Query | str,
         *,
         columns: Columns = None,
         confidence: float = 0.95,
@@ -110,7 +110,8 @@ class SummaryRelease(Shown, Questions, Release):
         ----------
         query
             A public function of ``(m, d)`` points in the user's units (a category is its number, or its position in the
-            declared list if it is text) that returns ``(m,)`` numbers.
+            declared list if it is text) that returns ``(m,)`` numbers. Or a question as text, such as
+            ``"mean(exp(-(age-40)**2/200))"`` or ``"correlation(age, bmi)"`` (its grammar: ``sfumato.expressions``).
         columns
             The columns that the function reads, in its order; by default all of the box. With more than four, a sparse
             grid takes the place of a full one: name those that matter.
@@ -127,6 +128,12 @@ class SummaryRelease(Shown, Questions, Release):
         >>> abs(summary.answer(lambda p: np.exp(-((p[:, 0] - 40) ** 2) / 800)).value - 0.98) < 0.1
         True
         """
+        if isinstance(query, str):
+            from sfumato.expressions import ask  # which needs this module
+
+            if columns is not None or smoothness is not None:
+                raise ParameterError("a question as text names its columns itself: leave out columns and smoothness")
+            return ask(self, query, confidence, damping)
         answers = self.answer_many(
             [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
         )
@@ -182,7 +189,7 @@ class SummaryRelease(Shown, Questions, Release):
         count = np.zeros((1, self.indices.size))
         count[0, 0] = 1.0
         miscount = half_widths(self.law, count, both)[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             least = self.numbers[0] - miscount
             widths = np.where(least > 0, (sums + np.abs(values) * miscount) / max(least, 1e-300), math.inf)
         shifted = weights.copy()
@@ -203,10 +210,14 @@ class SummaryRelease(Shown, Questions, Release):
 
     def among(self, places: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The positions of all moments of these columns alone, and their frequencies."""
-        others = np.ones(self.box.dimension, dtype=np.bool_)
-        others[list(places)] = False
-        rows = np.flatnonzero(~self.indices.frequencies[:, others].any(axis=1))
-        return rows, self.indices.frequencies[rows][:, list(places)]
+        own = self.indices.frequencies[:, list(places)]
+        rows = np.flatnonzero(np.count_nonzero(own, axis=1) == self._taking_part)
+        return rows, own[rows]
+
+    @cached_property
+    def _taking_part(self) -> NDArray[np.int64]:
+        """How many columns take part in each moment."""
+        return np.asarray(np.count_nonzero(self.indices.frequencies, axis=1))
 
     def _on_grid(
         self, values: Floats, grid: Grid, damping: str, smoothness: Smooth | None, confidence: float
