@@ -128,7 +128,7 @@ def test_functions_of_their_own():
 
 
 def test_edges_are_as_sharp_as_the_summary_and_none_at_the_bounds():
-    age, soft = COLUMNS["age"], 55 * 2.5 / 16
+    age, soft = COLUMNS["age"], 55 * 4.0 / 16
     both = ndtr((age - 30) / soft) * ndtr((50 - age) / soft)
     np.testing.assert_allclose(value("between(age, 30, 50)"), both, atol=1e-15)
     np.testing.assert_allclose(value("between(age, 30, 110)"), ndtr((age - 30) / soft), atol=1e-15)
