@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, groupby, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LARGEST_SIZE = 2**20  # moments
+_LARGEST_TABLE = 2**27  # numbers in the table of all frequencies
+_COUNTED = 10**30  # moments that are counted; beyond, it is enough to know that there are too many
 LARGEST_DEGREE = 1024
 _RECURRENCE = 2.0**-51  # times t^2: how far a value of the recurrence, and a product with it, is off at most
 _VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
@@ -82,14 +84,18 @@ class Cosines(Basis):
 
     def index_set(self, box: Box) -> IndexSet:
         """The frequencies, refusing so many that they would not fit."""
-        cross = self.degree if self.interactions == "cross" else None
+        return _index_set(*self._key(box))
+
+    def _key(self, box: Box) -> tuple[tuple[int, ...], int | None, int | None, tuple[bool, ...]]:
+        cross = self.degree if isinstance(self.degree, int) and self.interactions == "cross" else None
         ways = self.interactions if isinstance(self.interactions, int) else None
         flat = tuple(isinstance(column, Categorical) for column in box.columns)
-        return _index_set(self.shape(box), ways, cross, flat if cross else (False,) * box.dimension)
+        all_ways = ways is None or ways >= box.dimension
+        return self.shape(box), None if all_ways else ways, cross, flat if cross else (False,) * box.dimension
 
     def size(self, box: Box) -> int:
         """The number of moments, with that of frequency zero, which counts records."""
-        return self.index_set(box).size
+        return _counted(*self._key(box))  # nothing is written down: a file may ask for far too many
 
     def to_json(self) -> dict[str, Any]:
         degree = list(self.degree) if isinstance(self.degree, tuple) else self.degree
@@ -173,14 +179,7 @@ class IndexSet:
 
 @lru_cache(maxsize=32)
 def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> IndexSet:
-    dimension = len(shape)
-    ways = None if ways is not None and ways >= dimension else ways
-    count = _count(shape, ways, cross, flat)
-    if count > LARGEST_SIZE or count * dimension > 2**27:
-        raise ParameterError(
-            f"the index set has {count:,} moments of {dimension} columns, at most {LARGEST_SIZE:,} are allowed: lower "
-            "degree, use interactions=2 (or 1, or 'cross'), or leave out columns"
-        )
+    _counted(shape, ways, cross, flat)
     if cross is None and ways is None:
         found = np.stack([axis.ravel() for axis in np.indices(shape)], axis=1)
     elif cross is None:
@@ -193,16 +192,29 @@ def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat
     return IndexSet(shape, ways, cross, found)
 
 
-def _count(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> int:
-    """The number of frequencies, before any is written down."""
+def _counted(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> int:
+    """The number of frequencies, before any is written down, refusing too many."""
     if cross is not None:
-        return _count_cross(shape, cross, flat)
-    if ways is None:
-        return math.prod(shape)
+        count = _count_cross(shape, cross, flat)
+    else:
+        count = math.prod(shape) if ways is None else _count_ways(shape, ways)
+    allowed = min(LARGEST_SIZE, _LARGEST_TABLE // len(shape))
+    if count > allowed:
+        many = f"{count:,}" if count < _COUNTED else f"more than {_COUNTED:.0e}"
+        raise ParameterError(
+            f"the index set has {many} moments of {len(shape)} columns, at most {allowed:,} are allowed: lower degree, "
+            "use interactions=2 (or 1, or 'cross'), or leave out columns"
+        )
+    return count
+
+
+def _count_ways(shape: tuple[int, ...], ways: int) -> int:
     sums = [1] + [0] * ways  # elementary symmetric polynomials of t_j - 1
     for t in shape:
         for s in range(ways, 0, -1):
             sums[s] += sums[s - 1] * (t - 1)
+        if sum(sums) >= _COUNTED:
+            break
     return sum(sums)
 
 
@@ -217,6 +229,8 @@ def _count_cross(shape: tuple[int, ...], cross: int, flat: tuple[bool, ...]) -> 
                     break
                 following[rest] = following.get(rest, 0) + many
         left = following
+        if sum(left.values()) >= _COUNTED:
+            break
     return sum(left.values())
 
 
@@ -275,126 +289,3 @@ def _smallest_symmetric(shape: tuple[int, ...], axes: tuple[float, ...], ways: i
             following[:, :, s:] += np.array(own)[:, s, None] * sums[:, None, : ways + 1 - s]
         sums = following.reshape(-1, ways + 1)
     return float(sums.sum(axis=1).min()) - 1e-9 * size
-
-
-# --- what one record contributes --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """A way to write every moment as a product of two, so that sums over records are one matrix product.
-
-    Moment i is the product of ``left`` at ``of_left[i]`` and ``right`` at ``of_right[i]``. Where both are the same,
-    ``right`` is ``left``.
-    """
-
-    left: Products
-    right: Products
-    of_left: Indices
-    of_right: Indices
-
-
-def factors_of(indices: IndexSet) -> Factors:
-    """Halves of the columns for a full tensor, else halves of the columns that take part."""
-    frequencies = indices.frequencies
-    if indices.ways is None and indices.cross is None:
-        mask = np.broadcast_to(np.arange(len(indices.shape)) < _balanced_cut(indices.shape), frequencies.shape)
-    else:
-        place = np.cumsum(frequencies > 0, axis=1)
-        mask = place <= (place[:, -1:] + 1) // 2
-    left, of_left = _unique(np.where(mask, frequencies, 0))
-    right, of_right = _unique(np.where(mask, 0, frequencies))
-    if indices.ways == 2:  # both are single columns: one matrix, half the work
-        both, where = _unique(np.concatenate([left, right]))
-        whole = Products.of(both, indices)
-        return Factors(whole, whole, where[: len(left)][of_left], where[len(left) :][of_right])
-    return Factors(Products.of(left, indices), Products.of(right, indices), of_left, of_right)
-
-
-def _balanced_cut(shape: tuple[int, ...]) -> int:
-    sizes = [math.prod(shape[:cut]) + math.prod(shape[cut:]) for cut in range(1, len(shape) + 1)]
-    return 1 + int(np.argmin(sizes))
-
-
-def _unique(rows: Indices) -> tuple[Indices, Indices]:
-    """Different rows, those in which fewer columns take part first, and which of them each row is."""
-    _, first, places = np.unique(hashed(rows), return_index=True, return_inverse=True)
-    order = np.argsort(np.count_nonzero(rows[first], axis=1), kind="stable")
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    found, where = rows[first[order]], back[places.reshape(-1)]
-    assert np.array_equal(found[where], rows), "two frequencies have the same hash"  # what is certified is summed
-    return found, where
-
-
-def hashed(frequencies: Indices) -> NDArray[np.uint64]:
-    """One number for each row; rows that differ have different ones (but for one chance in 10**7)."""
-    with np.errstate(over="ignore"):
-        mixed = np.arange(1, frequencies.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        word = frequencies.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9) + mixed
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray((word ^ (word >> np.uint64(31))).sum(axis=1, dtype=np.uint64))
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """How to multiply rows of a table of Chebyshev polynomials: for each product the rows of its factors.
-
-    ``rows[k]`` are the k-th factors of the products from ``starts[k]`` on; products with fewer factors come first.
-    """
-
-    count: int
-    bits: int
-    rows: tuple[Indices, ...]
-    starts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, frequencies: Indices, indices: IndexSet) -> Products:
-        """The products with these frequencies, which are sorted by their numbers of factors."""
-        offsets = np.concatenate([[0], np.cumsum(indices.shape)[:-1]])
-        factors = np.count_nonzero(frequencies, axis=1)
-        rows, starts = [], []
-        for k in range(int(factors.max(initial=0))):
-            start = int(np.searchsorted(factors, k + 1))
-            taking = frequencies[start:] > 0
-            column = np.argmax(np.cumsum(taking, axis=1) == k + 1, axis=1)
-            rows.append(offsets[column] + frequencies[start:][np.arange(len(column)), column])
-            starts.append(start)
-        return cls(len(frequencies), indices.bits, tuple(rows), tuple(starts))
-
-    def rounded(self, table: Floats) -> Floats:
-        """``(count, m)``: products times ``2**bits``, rounded to whole numbers of at most ``2**bits``."""
-        result = np.empty((self.count, table.shape[1]))
-        result[: self.starts[0] if self.starts else None] = 2.0**self.bits
-        for k, (rows, start) in enumerate(zip(self.rows, self.starts, strict=True)):
-            if k == 0:
-                np.take(table * 2.0**self.bits, rows, axis=0, out=result[start:], mode="clip")
-            else:
-                result[start:] *= table[rows]
-        return np.rint(result, out=result)
-
-
-def chebyshev_table(scaled: Floats, shape: Sequence[int]) -> Floats:
-    """``(sum t_j, m)``: ``cos(r arccos x_j)`` of ``(d, m)`` columns by its recurrence, column after column.
-
-    A missing value has zeros for ``r > 0``: it is thereby spread over its column, with the moments of an even angle.
-    """
-    table = np.empty((sum(shape), scaled.shape[1]))
-    start = 0
-    for same, group in groupby(range(len(shape)), key=lambda j: shape[j]):
-        columns = list(group)
-        own = table[start : start + same * len(columns)].reshape(len(columns), same, -1)
-        start += same * len(columns)
-        own[:, 0] = 1.0
-        if same > 1:
-            own[:, 1] = scaled[columns[0] : columns[-1] + 1]
-        for r in range(2, same):
-            np.multiply(own[:, 1], own[:, r - 1], out=own[:, r])
-            own[:, r] *= 2.0
-            own[:, r] -= own[:, r - 2]
-        if same > 3:  # the first two are exact enough to stay within the bounds by themselves
-            np.clip(own, -1.0, 1.0, out=own)
-    if np.isnan(scaled).any():
-        np.nan_to_num(table, copy=False, nan=0.0)
-    return table

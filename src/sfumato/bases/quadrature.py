@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import values_on
-from sfumato.bases.cosine import hashed
+from sfumato.bases.contributions import hashed
 from sfumato.bases.lattice import contract
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
@@ -27,7 +27,7 @@ Query = Callable[[Floats], ArrayLike]
 
 LARGEST_TENSOR = 4  # columns that have a full grid
 _GRID = 2**22  # points of a full grid, at most
-_SPARSE = 2**18  # points of a sparse grid, at most
+_SPARSE = 2**20  # points of a sparse grid, at most
 _GRIDS = 6_000  # small grids that a sparse one combines, at most
 _HELD = 2**22  # numbers that a block of points holds
 
@@ -166,6 +166,8 @@ class SparseCoefficients:
     frequencies: Indices
     values: Floats
     change: float
+    points: Floats  # (m, k) in [-1, 1], those of the coarsest grids first
+    at_points: Floats
 
 
 def sparse_coefficients(query: Query, box: Box, columns: Sequence[int], level: int | None = None) -> SparseCoefficients:
@@ -198,7 +200,7 @@ def sparse_coefficients(query: Query, box: Box, columns: Sequence[int], level: i
         for less in (0, 1)
     ]
     change = float(np.abs(sums[0] - (sums[1] if level else 0.0)).sum())
-    return SparseCoefficients(frequencies[first], sums[0].astype(np.float64), change)
+    return SparseCoefficients(frequencies[first], sums[0].astype(np.float64), change, points, values)
 
 
 def _affordable(counts: Sequence[int | None]) -> int:

@@ -17,7 +17,7 @@ from scipy.special import erf
 
 from sfumato.bases.cosine import IndexSet
 from sfumato.bases.quadrature import Query, fine_axis, nested_axis, to_user
-from sfumato.checks import finite_number, one_of, positive_number
+from sfumato.checks import finite_number, one_of, positive_number, probability
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer
@@ -52,7 +52,7 @@ class Questions(ABC):
         """The noisy moments."""
 
     @abstractmethod
-    def linear(self, weights: Floats, missed: Floats, confidence: float) -> Answer:
+    def linear(self, weights: Floats, missed: Floats, confidence: float, of: int = 0) -> Answer:
         """A weighted sum of moments."""
 
     @abstractmethod
@@ -77,7 +77,8 @@ class Questions(ABC):
 
     def product(self, columns: Sequence[str], confidence: float = 0.95) -> Answer:
         """The mean of the product of columns, in their units."""
-        self._numeric(list(columns))
+        columns = [columns] if isinstance(columns, str) else list(columns)
+        self._numeric(columns)
         return self._polynomials([dict.fromkeys(columns, 1)], confidence).each(_first)
 
     def variance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
@@ -104,7 +105,7 @@ class Questions(ABC):
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        third = 1 - (1 - confidence) / 3  # a covariance and two variances, all at once
+        third = 1 - (1 - probability("confidence", confidence)) / 3  # a covariance and two variances, all at once
         matrix = self.covariance(names, third)
         spread = np.diag(matrix.value)
         with np.errstate(all="ignore"):
@@ -160,7 +161,7 @@ class Questions(ABC):
 
     def _covariances(self, pairs: Sequence[tuple[str, str]], confidence: float) -> Answer:
         """``E[xy] - E[x] E[y]`` about the middles of the columns, and limits for all three together."""
-        third = 1 - (1 - confidence) / 3
+        third = 1 - (1 - probability("confidence", confidence)) / 3
         shift = {name: self.box.columns[j].low / 2 + self.box.columns[j].high / 2  # type: ignore[union-attr]
                  for j, name in enumerate(self.box.names) if isinstance(self.box.columns[j], Interval)}  # fmt: skip
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
@@ -219,11 +220,14 @@ class Questions(ABC):
         places = self._numeric(columns)
         if columns is None and len(places) < self.box.dimension:
             raise ParameterError("name the columns of the density: columns=[...]; it needs numeric ones")
-        where = np.asarray(points, dtype=np.float64)
+        where = _numbers("points", points)
         where = where.reshape(-1, 1) if where.ndim <= 1 and len(places) == 1 else where
         if where.ndim != 2 or where.shape[1] != len(places) or not np.isfinite(where).all():
             raise ParameterError(f"points must be finite numbers of shape (m, {len(places)}), got shape {where.shape}")
-        widths = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (len(places),))
+        widths = _numbers("bandwidth", bandwidth)
+        if widths.shape not in ((), (len(places),)):
+            raise ParameterError(f"bandwidth must be a number or one per column ({len(places)}), got {bandwidth!r}")
+        widths = np.broadcast_to(widths, (len(places),))
         for width in widths.tolist():
             positive_number("bandwidth", width)
         axes_nodes = [self._nodes(place, width) for place, width in zip(places, widths.tolist(), strict=True)]
@@ -234,7 +238,7 @@ class Questions(ABC):
                 kernel = np.exp(-0.5 * ((where[start : start + block, i, None] - nodes) / widths[i]) ** 2)
                 axes.append((kernel / (widths[i] * math.sqrt(2 * math.pi))) @ fine_axis(len(nodes)).transform.T)
             weights, missed = self._separable(places, axes)
-            values.append(self.linear(weights, missed, confidence))
+            values.append(self.linear(weights, missed, confidence, of=len(where)))
         names = ("value", "error", "noise_sd", "approximation")
         value, error, sd, missed = (np.concatenate([getattr(v, name) for v in values]) for name in names)
         return Answer(value, error, sd, missed, confidence).within(0.0, math.inf)
@@ -326,6 +330,7 @@ class Questions(ABC):
         """
         one_of("kind", kind, ("linear", "logistic"))
         self.places(response)
+        columns = [columns] if isinstance(columns, str) else columns
         names = [n for n in self.box.names if n != response] if columns is None else list(columns)
         if response in names:
             raise ParameterError(f"the response {response!r} must not be among the columns {names}")
@@ -335,6 +340,13 @@ class Questions(ABC):
         if ridge is not None:
             positive_number("ridge", ridge)
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
+
+
+def _numbers(name: str, given: Any) -> Floats:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterTypeError(f"{name} must be numbers, got {given!r}") from None
 
 
 def _first(part: Floats) -> Any:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.bases.cosine import Cosines, Factors, IndexSet, chebyshev_table, check_interactions, factors_of
+from sfumato.bases.contributions import Factors, chebyshev_table, factors_of
+from sfumato.bases.cosine import Cosines, IndexSet, check_interactions
 from sfumato.bases.quadrature import category_nodes
 from sfumato.checks import one_of, positive_integer
 from sfumato.core.box import Box, Interval
@@ -191,7 +192,7 @@ class CosineMoments(Target):
         if self.smoothness is not None:
             return self._basis(box, max(2, math.ceil(2 * rows ** (1 / (2 * box.dimension + self.smoothness)))))
         best, least = None, math.inf
-        for degree in range(2, 65):
+        for degree in range(3, 65):  # two frequencies could not tell a variance
             basis = self._basis(box, degree)
             if best is not None and _too_many(basis, box):
                 break
