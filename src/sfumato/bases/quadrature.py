@@ -30,6 +30,7 @@ _GRID = 2**22  # points of a full grid, at most
 _SPARSE = 2**20  # points of a sparse grid, at most
 _GRIDS = 6_000  # small grids that a sparse one combines, at most
 _HELD = 2**22  # numbers that a block of points holds
+_ROUNDS = 400  # of improving coefficients; fewer on large grids, where each takes longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +295,7 @@ def jackson_factors(degree: int, smoothness: int) -> Floats:
     return factors
 
 
-def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, rounds: int = 400) -> Floats:
+def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float) -> Floats:
     """Coefficients that minimise the largest error on the grid plus ``noise`` times their length, among ``kept`` ones.
 
     Primal-dual steps (Chambolle and Pock); returns the full tensor, and never something worse than plain truncation.
@@ -312,7 +313,7 @@ def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, 
     best, least = plain, cost(plain)
     step = 1.0 / math.sqrt(values.size)
     c, ahead, dual = plain.copy(), plain.copy(), np.zeros(grid.shape)
-    for i in range(rounds):
+    for i in range(min(_ROUNDS, max(_ROUNDS // 8, _HELD * 4 // values.size))):
         dual = _to_ball(dual + step * (grid.evaluate(ahead) - target))
         moved = np.where(kept, c - step * contract([axis.table for axis in grid.axes], dual), 0.0)
         size = length(moved)
