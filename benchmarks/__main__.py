@@ -15,7 +15,7 @@ from benchmarks.tables import show
 
 NAMES = (
     "noise", "evaluation", "ledger", "footprint", "density", "density-speed", "machines", "machines-speed",
-    "statistics", "sampler", "regression", "naive-bayes", "local",
+    "statistics", "sampler", "regression", "naive-bayes", "queries", "local",
 )  # fmt: skip
 # A file called statistics.py would hide Python's own from scripts in this folder.
 MODULES = {"statistics": "everyday"}

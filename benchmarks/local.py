@@ -187,10 +187,10 @@ def one_run(records: np.ndarray) -> dict[str, float]:
     """Every method's error on one draw."""
     box = sf.Box({f"c{j}": sf.Categorical([0, 1]) for j in range(records.shape[1])})
     count, found = len(records), {}
-    for name in ("hadamard", "chebyshev"):
-        release = collect(sf.local.Marginals(box, epsilon=1.0, ways=2, people=count, randomizer=name), records)
-        tables = np.array([table for _, table in release.tables()])
-        found["sf.local.Marginals" if name == "hadamard" else "Chebyshev (Algorithm 6, sampled), post-processed"] = pair_error(tables, records)  # fmt: skip
+    names = {"hadamard": "sf.local.Marginals", "chebyshev": "Chebyshev (Algorithm 6, sampled), post-processed"}
+    for kind, name in names.items():
+        release = collect(sf.local.Marginals(box, epsilon=1.0, ways=2, people=count, randomizer=kind), records)
+        found[name] = pair_error(np.array([table for _, table in release.tables()]), records)
     plain = collect(sf.local.Marginals(box, epsilon=1.0, ways=2, people=count, one_way=0.5), records)
     raw = np.array([plain.table(names, raw=True) for names in combinations(box.names, 2)])
     found["raw Hadamard, half of the people on pairs"] = pair_error(raw, records)

@@ -19,7 +19,7 @@ LAYERS = [
     {"errors", "_version", "checks", "extras", "threads"},
     {"core"},
     {"bases"},
-    {"releases"},
+    {"releases", "expressions"},
     {"plotting", "report"},
     {"accounting", "engines"},
     {"targets"},

@@ -31,6 +31,14 @@ def contribution(records):
     return truncate_records(features, EXPONENT, BUDGET, "l2")
 
 
+def squares(columns):
+    """Whole numbers of up to 16 bits, forty records at a time: what moments are made of."""
+    a, b = (np.nan_to_num(np.clip(values, -1, 1)) for values in columns)
+    whole = np.rint(2.0**16 * np.stack([np.ones(len(a)), a, a * b]))
+    for start in range(0, len(a), 40):
+        yield whole[:, start : start + 40], whole[:, start : start + 40]
+
+
 class EngineContract:
     def engines(self):
         raise NotImplementedError
@@ -87,6 +95,42 @@ class EngineContract:
         spoiled = np.concatenate([records, np.full((50, 2), np.nan)])
         for engine in self.engines():
             assert np.array_equal(self.sum(engine, spoiled), self.sum(engine, records))
+
+    # --- products -----------------------------------------------------------------------------------------------
+
+    def products(self, engine, data, box=BOX):
+        return engine.products(open_table(data, box, "row"), box, squares, (3, 3), 4**16)
+
+    def test_every_way_of_cutting_gives_the_same_products(self, records):
+        assert len({self.products(engine, records).tobytes() for engine in self.engines()}) == 1
+
+    def test_every_order_of_records_gives_the_same_products(self, records):
+        orders = [slice(None), slice(None, None, -1), np.random.default_rng(1).permutation(len(records))]
+        for engine in self.engines():
+            assert len({self.products(engine, records[order]).tobytes() for order in orders}) == 1
+
+    def test_every_kind_of_table_gives_the_same_products(self, records):
+        columns = {"a": records[:, 0], "b": records[:, 1]}
+        tables = [records, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)]
+        for engine in self.engines():
+            assert len({self.products(engine, table).tobytes() for table in tables}) == 1
+
+    def test_products_are_those_of_python_integers(self, records):
+        rows = np.concatenate([left for left, _ in squares(list(records.T))], axis=1).T.tolist()
+        expected = [[sum(int(row[i]) * int(row[j]) for row in rows) for j in range(3)] for i in range(3)]
+        for engine in self.engines():
+            found = self.products(engine, records)
+            assert found.dtype == np.int64
+            assert found.tolist() == expected
+
+    def test_products_of_parts_add_up(self, records):
+        for engine in self.engines():
+            parts = self.products(engine, records[:123]) + self.products(engine, records[123:])
+            assert np.array_equal(parts, self.products(engine, records))
+
+    def test_no_records_have_no_products(self):
+        for engine in self.engines():
+            assert not self.products(engine, np.zeros((0, 2))).any()
 
     # --- counts -------------------------------------------------------------------------------------------------
 

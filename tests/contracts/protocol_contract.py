@@ -97,9 +97,11 @@ class ProtocolContract:
         assert same(one, filled)
 
     def test_encoding_one_is_encoding_many(self, monkeypatch):
-        """With constant private words, report by report."""
+        """With private randomness that is the same for everybody, report by report."""
+        size = self.protocol.questions
         monkeypatch.setattr("sfumato.core.sampling.words32", lambda n: np.full(n, 2**31, dtype=np.uint32))
         monkeypatch.setattr("sfumato.core.sampling._words", lambda n: np.full(n, 2**62 + 12345, dtype=np.uint64))
+        monkeypatch.setattr("sfumato.core.sampling.discrete_laplace", lambda n, scale: np.arange(n) % size - 2)
         records = self.records()
         reports = [self.protocol.encode(record, user=5 + i) for i, record in enumerate(records)]
         assert reports == self.separate(self.protocol.encode_many(records, first_user=5))

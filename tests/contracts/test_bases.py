@@ -2,6 +2,7 @@
 
 import sfumato as sf
 from contracts.basis_contract import BasisContract
+from sfumato.bases.hat import Hat
 
 
 class TestBernstein(BasisContract):
@@ -22,3 +23,12 @@ class TestMuchIteratedBernstein(BasisContract):
 class TestStep(BasisContract):
     def make(self, degree):
         return sf.Step(degree)
+
+
+class TestHat(BasisContract):
+    def make(self, degree):
+        return Hat(degree)
+
+    def test_plain_data_and_back(self):
+        """A collected density names its lattice itself; no other release is made of hats."""
+        assert all(basis.to_json()["name"] == "hat" for basis, _ in self.cases())

@@ -403,3 +403,72 @@ class TestPrivateBounds(ValueContract):
 
     def answers(self, release):
         return [release.value]
+
+
+class SummaryContract(ReleaseContract):
+    """Summaries of fifty records."""
+
+    box, privacy = sf.Box({"t": (0.0, 1.0)}), sf.Privacy(epsilon=1.0)
+    options = {"degree": 8}
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        return sf.summarize(self.arranged(records), self.box, self.privacy, **self.options)
+
+    def arranged(self, records):
+        return records
+
+    def answers(self, release):
+        found = [
+            release.answer(lambda p: np.exp(-((p[:, 0] - 0.4) ** 2))),
+            release.answer(lambda p: np.cos(p[:, 0]), damping="balanced", confidence=0.8),
+            release.mean(),
+            release.covariance(),
+            release.share({"t": (0.2, None)}),
+            release.kde([0.3, 0.7], 0.3, columns="t"),
+        ]
+        return [np.array(part) for one in found for part in (one.value, one.error, one.noise_sd, one.approximation)]
+
+
+class TestSummaryOfOneColumn(SummaryContract):
+    pass
+
+
+class TestSummaryOfAPrivateNumber(SummaryContract):
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+
+
+class TestGaussianSummary(SummaryContract):
+    privacy = sf.Privacy(epsilon=0.7, delta=1e-6)
+
+
+class TestConcentratedSummary(SummaryContract):
+    privacy = sf.Privacy(rho=0.1)
+
+
+class TestSummaryOfManyColumns(SummaryContract):
+    box = sf.Box(
+        {
+            "t": (0.0, 1.0),
+            "group": sf.Categorical([0, 1, 2]),
+            "hour": sf.Periodic(0, 1),
+            "u": (0, 2),
+            "v": sf.Integer(0, 9),
+        }
+    )
+    options = {"degree": 4, "interactions": 2}
+
+    def arranged(self, records):
+        groups = np.arange(len(records)) % 4
+        return np.stack([records, groups, records[::-1], 2 * records, 9 * records], axis=1)
+
+    def answers(self, release):
+        share = release.share({"group": [0, 2], "t": (0.5, 0.9)})
+        model = release.fit("t", ["u", "v"])
+        two = release.answer(lambda p: p[:, 0] * (p[:, 1] == 2), columns=["t", "group"])
+        matrix = release.correlation()
+        return [
+            np.array([share.value, share.error, two.value, two.error, *model.coefficients, model.intercept]),
+            matrix.value,
+            matrix.error,
+        ]

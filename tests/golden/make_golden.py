@@ -183,6 +183,30 @@ def statistics():
     yield "value-random", statistic(own, sf.Box([(-9, 9)]), sf.Privacy(epsilon=0.5, gamma=0.1), 5, [0.375])
 
 
+def summaries():
+    """A summary of every flavour, small: moments of a bump, and something like noise."""
+    mixed = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "grade": sf.Categorical([1, 2, 3])})
+    wide = sf.Box(
+        {"age": (0, 110), "hour": sf.Periodic(0, 24), "bmi": (10, 60), "visits": sf.Integer(0, 9), "x": (-1, 1)}
+    )
+    private = sf.Privacy(epsilon=1 / 3, delta=1e-6, neighbours="add-remove")
+
+    def made(target, box, privacy, rows):
+        settled = target.settled(box, rows, privacy)
+        basis = settled.choose_basis(box, rows, privacy)
+        certificate = settled.certificate(basis, box, rows, privacy)
+        noise = settled.preferred_noise(certificate, privacy)
+        law, promised = calibrate(certificate, settled.size(basis, box), privacy, noise)
+        frequencies = basis.index_set(box).frequencies[0 if rows is None else 1 :]
+        values = 5000 * np.exp(-frequencies.sum(axis=1) / 2) * np.cos(frequencies @ np.linspace(0.5, 1, box.dimension))
+        values += 3 * np.sin(np.arange(len(values)))
+        return settled.finish(Published(values, basis, box, rows, law, promised, None, privacy, "caller"))
+
+    yield "summary", made(sf.CosineMoments(5), mixed, sf.Privacy(epsilon=1.0), 5000)
+    yield "summary-pairs", made(sf.CosineMoments(4, interactions=2), wide, private, None)
+    yield "summary-cross", made(sf.CosineMoments(6, interactions="cross"), mixed, sf.Privacy(rho=0.25), 5000)
+
+
 def releases():
     """One release of every flavour, small."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -208,6 +232,7 @@ def releases():
     yield from machines()
     yield from regressions()
     yield from statistics()
+    yield from summaries()
 
 
 def parts_of(release):
@@ -226,8 +251,28 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
+    if release.kind == "summary":
+        return repr(release.basis)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
+
+
+def asked(release):
+    """Answers to a few questions, each with its error."""
+    answers = [
+        release.answer(lambda p: np.exp(-((p[:, 0] - 40) ** 2) / 800), columns="age"),
+        release.answer(lambda p: p[:, 0] * p[:, 1], columns=["age", release.box.names[1]]),
+        release.mean("age"),
+        release.variance("age"),
+        release.share({"age": (30, 70)}),
+        release.kde([40.0], 30.0, columns="age").each(lambda part: part[0]),
+    ]
+    return {
+        "answers": [answer.value for answer in answers],
+        "errors": [answer.error for answer in answers],
+        "moments": release.moments.tolist(),
+        "rows": release.rows,
+    }
 
 
 def evaluated(release, points):
@@ -275,6 +320,8 @@ def expectations(release):
     """What must still be true when a later version reads the file."""
     if release.kind == "value":
         return {"points": [], **evaluated(release, None), **promises(release)}
+    if release.kind == "summary":
+        return {"points": [], **asked(release), **promises(release)}
     points = points_of(release.box)
     listed = points if isinstance(points, list) else points.tolist()
     return {"points": listed, **evaluated(release, points), **promises(release)}

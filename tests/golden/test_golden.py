@@ -14,6 +14,7 @@ FLAVOURS |= {"density", "density-linear", "density-private", "density-matrix", "
 FLAVOURS |= {"machine-output", "machine-objective", "machine-linear", "machine-bernstein"}
 FLAVOURS |= {"curve", "priestley-chao", "naive-bayes", "naive-bayes-normal"}
 FLAVOURS |= {"value-mean", "value-histogram", "value-median", "value-random", "value-bounds"}
+FLAVOURS |= {"summary", "summary-pairs", "summary-cross"}
 
 
 def test_every_flavour_of_version_one_is_here():
@@ -39,8 +40,22 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
+    if release.kind == "summary":
+        return repr(release.basis)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
+
+
+def asked(release):
+    """Answers to the questions whose answers are stored."""
+    return [
+        release.answer(lambda p: np.exp(-((p[:, 0] - 40) ** 2) / 800), columns="age"),
+        release.answer(lambda p: p[:, 0] * p[:, 1], columns=["age", release.box.names[1]]),
+        release.mean("age"),
+        release.variance("age"),
+        release.share({"age": (30, 70)}),
+        release.kde([40.0], 30.0, columns="age").each(lambda part: part[0]),
+    ]
 
 
 def evaluated(release, points):
@@ -53,6 +68,10 @@ def test_it_still_evaluates_to_the_stored_values(golden):
     if release.kind == "value":
         assert np.asarray(release.value) == pytest.approx(np.array(expected["value"]), rel=1e-12, abs=1e-12)
         assert release.labels == expected["labels"]
+        return
+    if release.kind == "summary":
+        assert release.moments == pytest.approx(np.array(expected["moments"]), rel=1e-12, abs=1e-12)
+        assert release.rows == expected["rows"]
         return
     values = np.array(expected["values"])
     assert evaluated(first_part(release), expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
@@ -79,6 +98,15 @@ def test_a_statistic_still_has_about_the_stored_limits(golden):
         width = max(float(np.max(high - low)), 1e-9)
         for now, then in zip(release.interval(), (low, high), strict=True):
             assert np.asarray(now) == pytest.approx(then, abs=0.1 * width)
+
+
+def test_a_summary_still_answers_about_the_same(golden):
+    """Errors may become sharper, or more cautious, in later versions; answers may not change by much of them."""
+    release, expected = golden
+    if release.kind == "summary":
+        for now, value, error in zip(asked(release), expected["answers"], expected["errors"], strict=True):
+            assert now.value == pytest.approx(value, abs=0.1 * error)
+            assert now.error == pytest.approx(error, rel=0.5)
 
 
 def test_a_random_statistic_still_says_so(golden):
@@ -135,7 +163,7 @@ def test_it_still_knows_its_noise(golden):
     kind, size, deviation = expected["noise"]
     assert (release.law.kind, release.law.size) == (kind, size)
     assert release.law.deviation == pytest.approx(deviation, rel=1e-12)
-    if release.kind == "value":
+    if release.kind in ("value", "summary"):
         return
     low, high = first_part(release).band(expected["points"])
     assert (low < high).all()
@@ -148,6 +176,10 @@ def test_saving_it_again_keeps_it(golden, tmp_path):
     if release.kind == "value":
         assert again.numbers.tolist() == release.numbers.tolist()
         assert again.summary == release.summary
+        return
+    if release.kind == "summary":
+        assert again.numbers.tolist() == release.numbers.tolist()
+        assert (again.basis, again.guarantee, again.law) == (release.basis, release.guarantee, release.law)
         return
     for name, part in parts_of(release).items():
         before, after = (evaluated(one, expected["points"]) for one in (part, parts_of(again)[name]))

@@ -11,6 +11,7 @@ import sfumato as sf
 PUBLIC = [
     "AboveThreshold",
     "Account",
+    "Answer",
     "Bernstein",
     "Binning",
     "BlackBox",
@@ -18,6 +19,8 @@ PUBLIC = [
     "Categorical",
     "Certificate",
     "Coordinates",
+    "CosineMoments",
+    "Cosines",
     "CurveRelease",
     "DensityRelease",
     "FunctionRelease",
@@ -34,6 +37,7 @@ PUBLIC = [
     "LogisticRegression",
     "MachineRelease",
     "Matern",
+    "Model",
     "NadarayaWatson",
     "NaiveBayes",
     "NaiveBayesRelease",
@@ -54,6 +58,7 @@ PUBLIC = [
     "SplitLattice",
     "Statistic",
     "Step",
+    "SummaryRelease",
     "Target",
     "Tuned",
     "UserKernel",
@@ -71,6 +76,7 @@ PUBLIC = [
     "sample_sensitivity",
     "sampler_plan",
     "select",
+    "summarize",
 ]
 
 

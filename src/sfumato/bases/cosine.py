@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, groupby, product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,10 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LARGEST_SIZE = 2**20  # moments
-LARGEST_DEGREE = 1024  # what the error of the recurrence is bounded for
-_RECURRENCE = 2.0**-31  # how far a value of the recurrence, and a product with it, is off at most
+_LARGEST_TABLE = 2**27  # numbers in the table of all frequencies
+_COUNTED = 10**30  # moments that are counted; beyond, it is enough to know that there are too many
+LARGEST_DEGREE = 1024
+_RECURRENCE = 2.0**-51  # times t^2: how far a value of the recurrence, and a product with it, is off at most
 _VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
 _FINE = 128  # points for each oscillation of a sum of cosines
 
@@ -82,14 +84,18 @@ class Cosines(Basis):
 
     def index_set(self, box: Box) -> IndexSet:
         """The frequencies, refusing so many that they would not fit."""
-        cross = self.degree if self.interactions == "cross" else None
+        return _index_set(*self._key(box))
+
+    def _key(self, box: Box) -> tuple[tuple[int, ...], int | None, int | None, tuple[bool, ...]]:
+        cross = self.degree if isinstance(self.degree, int) and self.interactions == "cross" else None
         ways = self.interactions if isinstance(self.interactions, int) else None
         flat = tuple(isinstance(column, Categorical) for column in box.columns)
-        return _index_set(self.shape(box), ways, cross, flat if cross else (False,) * box.dimension)
+        all_ways = ways is None or ways >= box.dimension
+        return self.shape(box), None if all_ways else ways, cross, flat if cross else (False,) * box.dimension
 
     def size(self, box: Box) -> int:
         """The number of moments, with that of frequency zero, which counts records."""
-        return self.index_set(box).size
+        return _counted(*self._key(box))  # nothing is written down: a file may ask for far too many
 
     def to_json(self) -> dict[str, Any]:
         degree = list(self.degree) if isinstance(self.degree, tuple) else self.degree
@@ -136,7 +142,7 @@ class IndexSet:
 
     def kernel_minimum(self) -> float:
         """A lower bound on ``sum_r prod_j cos(r_j psi_j)``, over all angles psi."""
-        axes = [_smallest_sum(t) for t in self.shape]
+        axes = tuple(_smallest_sum(t) for t in self.shape)
         if self.cross is not None:  # exact along the axes; any other product may be -1
             on_axes = np.count_nonzero(self.frequencies, axis=1) == 1
             lines = [1 + int(np.count_nonzero(on_axes & (self.frequencies[:, j] > 0))) for j in range(len(self.shape))]
@@ -153,10 +159,9 @@ class IndexSet:
         the smallest value of its kernel; rounding adds to that. One record alone has moments of at most one.
         """
         step, count = 4**self.bits, self.size - 1
-        if privacy.neighbours == "add-remove":
-            far = {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm]
-        else:
-            error = 2.0**-self.bits + len(self.shape) * _RECURRENCE
+        far = {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm]  # one record, with its count
+        if privacy.neighbours == "replace":
+            error = 2.0**-self.bits + len(self.shape) * max(self.shape) ** 2 * _RECURRENCE
             gap = self.size - self.kernel_minimum()
             square = 2 * self.size if self.ways is None and self.cross is None else 2 * gap
             rounded = {
@@ -165,23 +170,16 @@ class IndexSet:
                 "l2": math.sqrt(square) + 2 * math.sqrt(count) * error,
             }
             plain = {"linf": 2.0, "l1": 2.0 * count, "l2": 2 * math.sqrt(count)}
-            far = max(min(rounded[norm], plain[norm]), 1.0)
-            if privacy.unit != "row":  # persons of different numbers of rows: some rows leave, and are counted
-                far = max(far, {"linf": 1.0, "l1": float(self.size), "l2": math.sqrt(self.size)}[norm])
+            pair = max(min(rounded[norm], plain[norm]), 1.0)
+            # Persons of different numbers of rows: some rows leave, and are counted.
+            far = pair if privacy.unit == "row" else max(far, pair)
         steps = far * step * rows_per_unit(privacy.unit)
         return math.nextafter(steps * (1 + 1e-12), math.inf) if norm == "l2" else math.ceil(steps * (1 + 1e-12))
 
 
 @lru_cache(maxsize=32)
 def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> IndexSet:
-    dimension = len(shape)
-    ways = None if ways is not None and ways >= dimension else ways
-    count = _count(shape, ways, cross, flat)
-    if count > LARGEST_SIZE or count * dimension > 2**27:
-        raise ParameterError(
-            f"the index set has {count:,} moments of {dimension} columns, at most {LARGEST_SIZE:,} are allowed: lower "
-            "degree, use interactions=2 (or 1, or 'cross'), or leave out columns"
-        )
+    _counted(shape, ways, cross, flat)
     if cross is None and ways is None:
         found = np.stack([axis.ravel() for axis in np.indices(shape)], axis=1)
     elif cross is None:
@@ -194,16 +192,29 @@ def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat
     return IndexSet(shape, ways, cross, found)
 
 
-def _count(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> int:
-    """The number of frequencies, before any is written down."""
+def _counted(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> int:
+    """The number of frequencies, before any is written down, refusing too many."""
     if cross is not None:
-        return _count_cross(shape, cross, flat)
-    if ways is None:
-        return math.prod(shape)
+        count = _count_cross(shape, cross, flat)
+    else:
+        count = math.prod(shape) if ways is None else _count_ways(shape, ways)
+    allowed = min(LARGEST_SIZE, _LARGEST_TABLE // len(shape))
+    if count > allowed:
+        many = f"{count:,}" if count < _COUNTED else f"more than {_COUNTED:.0e}"
+        raise ParameterError(
+            f"the index set has {many} moments of {len(shape)} columns, at most {allowed:,} are allowed: lower degree, "
+            "use interactions=2 (or 1, or 'cross'), or leave out columns"
+        )
+    return count
+
+
+def _count_ways(shape: tuple[int, ...], ways: int) -> int:
     sums = [1] + [0] * ways  # elementary symmetric polynomials of t_j - 1
     for t in shape:
         for s in range(ways, 0, -1):
             sums[s] += sums[s - 1] * (t - 1)
+        if sum(sums) >= _COUNTED:
+            break
     return sum(sums)
 
 
@@ -218,6 +229,8 @@ def _count_cross(shape: tuple[int, ...], cross: int, flat: tuple[bool, ...]) -> 
                     break
                 following[rest] = following.get(rest, 0) + many
         left = following
+        if sum(left.values()) >= _COUNTED:
+            break
     return sum(left.values())
 
 
@@ -253,7 +266,8 @@ def _smallest_sum(count: int) -> float:
     return float(sums.min()) - between - 1e-9 * count
 
 
-def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, size: int) -> float:
+@lru_cache(maxsize=256)
+def _smallest_symmetric(shape: tuple[int, ...], axes: tuple[float, ...], ways: int, size: int) -> float:
     """The smallest ``sum_{s <= ways} e_s(c)`` for ``c_j`` in ``[axes_j - 1, t_j - 1]``: it lies at a vertex.
 
     Columns with equally many frequencies are alike, so that only the number of each kind at its lower end counts.
@@ -263,134 +277,15 @@ def _smallest_symmetric(shape: Sequence[int], axes: Sequence[float], ways: int, 
     if math.prod(count + 1 for count in counts) > _VERTICES:
         return 2.0 - size  # no product is below -1
     lows = dict(zip(shape, axes, strict=True))
-    smallest = math.inf
-    for below in product(*(range(count + 1) for count in counts)):
-        sums = np.zeros(ways + 1)
-        sums[0] = 1.0
-        for t, count, low in zip(kinds, counts, below, strict=True):
-            for value, times in ((lows[t] - 1, low), (t - 1.0, count - low)):
-                powers = [math.comb(times, s) * value**s for s in range(ways + 1)]
-                sums = np.convolve(sums, powers)[: ways + 1]
-        smallest = min(smallest, float(sums.sum()))
-    return smallest - 1e-9 * size
 
+    def powers(value: float, times: int) -> list[float]:
+        return [math.comb(times, s) * value**s for s in range(ways + 1)]
 
-# --- what one record contributes --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """A way to write every moment as a product of two, so that sums over records are one matrix product.
-
-    Moment i is the product of ``left`` at ``of_left[i]`` and ``right`` at ``of_right[i]``. Where both are the same,
-    ``right`` is ``left``.
-    """
-
-    left: Products
-    right: Products
-    of_left: Indices
-    of_right: Indices
-
-
-def factors_of(indices: IndexSet) -> Factors:
-    """Halves of the columns for a full tensor, else halves of the columns that take part."""
-    frequencies = indices.frequencies
-    if indices.ways is None and indices.cross is None:
-        mask = np.broadcast_to(np.arange(len(indices.shape)) < _balanced_cut(indices.shape), frequencies.shape)
-    else:
-        place = np.cumsum(frequencies > 0, axis=1)
-        mask = place <= (place[:, -1:] + 1) // 2
-    left, of_left = _unique(np.where(mask, frequencies, 0))
-    right, of_right = _unique(np.where(mask, 0, frequencies))
-    if indices.ways == 2:  # both are single columns: one matrix, half the work
-        both, where = _unique(np.concatenate([left, right]))
-        whole = Products.of(both, indices)
-        return Factors(whole, whole, where[: len(left)][of_left], where[len(left) :][of_right])
-    return Factors(Products.of(left, indices), Products.of(right, indices), of_left, of_right)
-
-
-def _balanced_cut(shape: tuple[int, ...]) -> int:
-    sizes = [math.prod(shape[:cut]) + math.prod(shape[cut:]) for cut in range(1, len(shape) + 1)]
-    return 1 + int(np.argmin(sizes))
-
-
-def _unique(rows: Indices) -> tuple[Indices, Indices]:
-    """Different rows, those in which fewer columns take part first, and which of them each row is."""
-    _, first, places = np.unique(hashed(rows), return_index=True, return_inverse=True)
-    order = np.argsort(np.count_nonzero(rows[first], axis=1), kind="stable")
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return rows[first[order]], back[places.reshape(-1)]
-
-
-def hashed(frequencies: Indices) -> NDArray[np.uint64]:
-    """One number for each row; rows that differ have different ones (but for one chance in 10**7)."""
-    with np.errstate(over="ignore"):
-        mixed = np.arange(1, frequencies.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        word = frequencies.astype(np.uint64) * np.uint64(0xBF58476D1CE4E5B9) + mixed
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray((word ^ (word >> np.uint64(31))).sum(axis=1, dtype=np.uint64))
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """How to multiply rows of a table of Chebyshev polynomials: for each product the rows of its factors.
-
-    ``rows[k]`` are the k-th factors of the products from ``starts[k]`` on; products with fewer factors come first.
-    """
-
-    count: int
-    bits: int
-    rows: tuple[Indices, ...]
-    starts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, frequencies: Indices, indices: IndexSet) -> Products:
-        """The products with these frequencies, which are sorted by their numbers of factors."""
-        offsets = np.concatenate([[0], np.cumsum(indices.shape)[:-1]])
-        factors = np.count_nonzero(frequencies, axis=1)
-        rows, starts = [], []
-        for k in range(int(factors.max(initial=0))):
-            start = int(np.searchsorted(factors, k + 1))
-            taking = frequencies[start:] > 0
-            column = np.argmax(np.cumsum(taking, axis=1) == k + 1, axis=1)
-            rows.append(offsets[column] + frequencies[start:][np.arange(len(column)), column])
-            starts.append(start)
-        return cls(len(frequencies), indices.bits, tuple(rows), tuple(starts))
-
-    def rounded(self, table: Floats) -> Floats:
-        """``(count, m)``: products times ``2**bits``, rounded to whole numbers of at most ``2**bits``."""
-        result = np.empty((self.count, table.shape[1]))
-        result[: self.starts[0] if self.starts else None] = 2.0**self.bits
-        for k, (rows, start) in enumerate(zip(self.rows, self.starts, strict=True)):
-            if k == 0:
-                np.take(table * 2.0**self.bits, rows, axis=0, out=result[start:], mode="clip")
-            else:
-                result[start:] *= table[rows]
-        return np.rint(result, out=result)
-
-
-def chebyshev_table(scaled: Floats, shape: Sequence[int]) -> Floats:
-    """``(sum t_j, m)``: ``cos(r arccos x_j)`` of ``(d, m)`` columns by its recurrence, column after column.
-
-    A missing value has zeros for ``r > 0``: it is thereby spread over its column, with the moments of an even angle.
-    """
-    table = np.empty((sum(shape), scaled.shape[1]))
-    start = 0
-    for same, group in groupby(range(len(shape)), key=lambda j: shape[j]):
-        columns = list(group)
-        own = table[start : start + same * len(columns)].reshape(len(columns), same, -1)
-        start += same * len(columns)
-        own[:, 0] = 1.0
-        if same > 1:
-            own[:, 1] = scaled[columns[0] : columns[-1] + 1]
-        for r in range(2, same):
-            np.multiply(own[:, 1], own[:, r - 1], out=own[:, r])
-            own[:, r] *= 2.0
-            own[:, r] -= own[:, r - 2]
-        if same > 3:  # the first two are exact enough to stay within the bounds by themselves
-            np.clip(own, -1.0, 1.0, out=own)
-    if np.isnan(scaled).any():
-        np.nan_to_num(table, copy=False, nan=0.0)
-    return table
+    sums = np.eye(1, ways + 1)  # e_0, ..., e_ways at every vertex, kind after kind
+    for t, count in zip(kinds, counts, strict=True):
+        own = [np.convolve(powers(lows[t] - 1, k), powers(t - 1.0, count - k))[: ways + 1] for k in range(count + 1)]
+        following = np.zeros((len(sums), count + 1, ways + 1))
+        for s in range(ways + 1):
+            following[:, :, s:] += np.array(own)[:, s, None] * sums[:, None, : ways + 1 - s]
+        sums = following.reshape(-1, ways + 1)
+    return float(sums.sum(axis=1).min()) - 1e-9 * size

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import values_on
-from sfumato.bases.cosine import hashed
+from sfumato.bases.contributions import hashed
 from sfumato.bases.lattice import contract
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
@@ -27,9 +27,10 @@ Query = Callable[[Floats], ArrayLike]
 
 LARGEST_TENSOR = 4  # columns that have a full grid
 _GRID = 2**22  # points of a full grid, at most
-_SPARSE = 2**18  # points of a sparse grid, at most
+_SPARSE = 2**20  # points of a sparse grid, at most
 _GRIDS = 6_000  # small grids that a sparse one combines, at most
 _HELD = 2**22  # numbers that a block of points holds
+_ROUNDS = 400  # of improving coefficients; fewer on large grids, where each takes longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +167,8 @@ class SparseCoefficients:
     frequencies: Indices
     values: Floats
     change: float
+    points: Floats  # (m, k) in [-1, 1], those of the coarsest grids first
+    at_points: Floats
 
 
 def sparse_coefficients(query: Query, box: Box, columns: Sequence[int], level: int | None = None) -> SparseCoefficients:
@@ -198,7 +201,7 @@ def sparse_coefficients(query: Query, box: Box, columns: Sequence[int], level: i
         for less in (0, 1)
     ]
     change = float(np.abs(sums[0] - (sums[1] if level else 0.0)).sum())
-    return SparseCoefficients(frequencies[first], sums[0].astype(np.float64), change)
+    return SparseCoefficients(frequencies[first], sums[0].astype(np.float64), change, points, values)
 
 
 def _affordable(counts: Sequence[int | None]) -> int:
@@ -292,7 +295,7 @@ def jackson_factors(degree: int, smoothness: int) -> Floats:
     return factors
 
 
-def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, rounds: int = 400) -> Floats:
+def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float) -> Floats:
     """Coefficients that minimise the largest error on the grid plus ``noise`` times their length, among ``kept`` ones.
 
     Primal-dual steps (Chambolle and Pock); returns the full tensor, and never something worse than plain truncation.
@@ -310,7 +313,7 @@ def balanced(values: Floats, grid: Grid, kept: NDArray[np.bool_], noise: float, 
     best, least = plain, cost(plain)
     step = 1.0 / math.sqrt(values.size)
     c, ahead, dual = plain.copy(), plain.copy(), np.zeros(grid.shape)
-    for i in range(rounds):
+    for i in range(min(_ROUNDS, max(_ROUNDS // 8, _HELD * 4 // values.size))):
         dual = _to_ball(dual + step * (grid.evaluate(ahead) - target))
         moved = np.where(kept, c - step * contract([axis.table for axis in grid.axes], dual), 0.0)
         size = length(moved)

@@ -11,7 +11,21 @@ import typer
 from typer.core import TyperGroup
 
 import sfumato as sf
-from sfumato.cli import box, classify, demo, density, ledger, local, predict, regress, releases, sensitivity, statistic
+from sfumato.cli import (
+    answer,
+    box,
+    classify,
+    demo,
+    density,
+    ledger,
+    local,
+    predict,
+    regress,
+    releases,
+    sensitivity,
+    statistic,
+    summarize,
+)
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
 from sfumato.errors import SfumatoError
@@ -123,6 +137,20 @@ app.command(
         "--epsilon 1",
     )
 )(regress.regress)
+app.command(
+    epilog=examples(
+        "sfumato summarize cohort.csv --box columns.toml --epsilon 1 -o summary.sfumato",
+        "sfumato summarize cohort.csv --column age:0:110 --column sex=F,M --epsilon 1 --degree 8 --report summary.html",
+        "sfumato summarize cohort.csv --box columns.toml --interactions 2 --epsilon 1 --delta 1e-6 --plan",
+    )
+)(summarize.summarize)
+app.command(
+    epilog=examples(
+        'sfumato answer summary.sfumato "mean(exp(-(age-40)**2/200))"',
+        "sfumato answer summary.sfumato 'share(between(age, 30, 50) and sex == \"F\")' 'correlation(age, bmi)'",
+        'sfumato answer summary.sfumato "sd(log(1 + bmi))" --damping balanced --json',
+    )
+)(answer.answer)
 app.command(
     epilog=examples(
         "sfumato predict model.sfumato new.csv -o predictions.csv",

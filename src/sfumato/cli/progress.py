@@ -24,7 +24,7 @@ from rich.text import Text
 from sfumato.cli.options import settings
 from sfumato.core.box import Box
 from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import Contribution, Integers, MemoryEngine
+from sfumato.engines.memory import Contribution, Features, Integers, MemoryEngine
 from sfumato.engines.tables import Table
 
 _PATIENCE = 1.0  # seconds of silence before a bar appears
@@ -108,6 +108,12 @@ class WatchedEngine(MemoryEngine):
     def count(self, table: Table, cells: Cells) -> Counts:
         """How many records fall into each cell, in one pass over the table."""
         found = super().count(_Watched(table, self.__dict__["_tick"]), cells)
+        self.__dict__["_done"]()
+        return found
+
+    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Integers:
+        """The sum of products of what each record contributes."""
+        found = super().products(_Watched(table, self.__dict__["_tick"]), box, features, shape, budget)
         self.__dict__["_done"]()
         return found
 

@@ -22,7 +22,9 @@ def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease |
     """Load a release, refusing one that is neither a function nor a group of them."""
     release = sf.load(path)
     if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease):
-        other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect"}.get(release.kind)
+        other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect", "summary": "answer"}.get(
+            release.kind
+        )
         hint = "" if other is None else f"; use 'sfumato {other}'"
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function{hint}")
     return release
@@ -76,43 +78,49 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
         ("rests on", notes or ["the proofs in docs/proofs alone"]),
         ("box", words.box_lines(release.box)),
     ]
-    data, picture = {"file": str(file), **words.release_data(release)}, list[Any]()
-    if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
-        from sfumato.cli.density_words import density_data, density_rows
+    told, told_data, picture = _told(release, confidence)
+    rows += [*told, ("receipt", words.receipt_lines(release.receipt))]
+    data = {"file": str(file), **words.release_data(release), **told_data}
+    warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
+    show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
 
-        rows += [*density_rows(release), ("noise", words.noise_lines(release.law))]
-        data |= density_data(release)
-    elif isinstance(release, sf.MachineRelease):
+
+def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]], dict[str, Any], list[Any]]:
+    """What there is to say of this kind of release in words and as plain data, and a picture of it."""
+    from sfumato.cli import words
+
+    if isinstance(release, sf.MachineRelease):
         from sfumato.cli.machine_words import learner_noise_lines, machine_data, machine_rows
 
-        rows += [*machine_rows(release), ("noise", learner_noise_lines(release))]
-        data |= machine_data(release)
-    elif isinstance(release, sf.CurveRelease):
-        from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
-
-        picture = [part for part in (curve_picture(release, screen()), "") if part is not None]
-        rows += [*curve_rows(release), ("noise", words.noise_lines(release.law))]
-        data |= curve_data(release)
-    elif isinstance(release, sf.NaiveBayesRelease):
-        from sfumato.cli.bayes_words import bayes_data, bayes_rows
-
-        rows += [*bayes_rows(release), ("noise", words.noise_lines(release.law))]
-        data |= bayes_data(release)
-    elif isinstance(release, sf.ValueRelease):
+        return [*machine_rows(release), ("noise", learner_noise_lines(release))], machine_data(release), []
+    if isinstance(release, sf.ValueRelease):
         from sfumato.cli.value_words import noise_rows, value_data, value_facts, value_picture
         from sfumato.plotting.figures import Figures
 
         seen = Figures.of(release, confidence)
-        picture = [value_picture(seen, screen()), ""]
-        rows += [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
-        data |= value_data(seen)
-    else:
-        if isinstance(release, sf.FunctionRelease):
-            rows.append(("basis", [f"{release.basis!r}, {release.law.size:,} coefficients"]))
-        rows += [("noise", words.noise_lines(release.law)), ("target", words.target_lines(release))]
-    rows.append(("receipt", words.receipt_lines(release.receipt)))
-    warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
-    show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
+        rows = [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
+        return rows, value_data(seen), [value_picture(seen, screen()), ""]
+    noise = ("noise", words.noise_lines(release.law))
+    if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
+        from sfumato.cli.density_words import density_data, density_rows
+
+        return [*density_rows(release), noise], density_data(release), []
+    if isinstance(release, sf.CurveRelease):
+        from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
+
+        picture = [part for part in (curve_picture(release, screen()), "") if part is not None]
+        return [*curve_rows(release), noise], curve_data(release), picture
+    if isinstance(release, sf.NaiveBayesRelease):
+        from sfumato.cli.bayes_words import bayes_data, bayes_rows
+
+        return [*bayes_rows(release), noise], bayes_data(release), []
+    if isinstance(release, sf.SummaryRelease):
+        from sfumato.cli.summary_words import summary_data, summary_rows
+
+        return [*summary_rows(release), noise], summary_data(release), []
+    basis = [f"{release.basis!r}, {release.law.size:,} coefficients"] if isinstance(release, sf.FunctionRelease) else []
+    target = ("target", words.target_lines(release))
+    return [*([("basis", basis)] if basis else []), noise, target], {}, []
 
 
 def evaluate(

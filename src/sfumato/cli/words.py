@@ -19,6 +19,7 @@ from sfumato.releases.curve import CurveRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 _NOISES = {
@@ -146,6 +147,8 @@ def title(release: Release) -> str:
         return f"a naive Bayes classifier of {release.response.name} from {few}"
     if isinstance(release, ValueRelease):
         return f"the {quantity(release)} of {subject(release)}"
+    if isinstance(release, SummaryRelease):
+        return f"a summary of {names if release.box.dimension < 9 else f'{release.box.dimension} columns'}"
     if not isinstance(release, FunctionRelease):
         return f"a {release.kind} of {names}"
     if not any(release.expansion.derivatives):

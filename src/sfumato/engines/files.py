@@ -71,8 +71,8 @@ def _readable(path: str) -> Iterator[None]:
         raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
 
 
-def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """The same batches; while one is being used, another thread reads the next."""
+def ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """The same batches; while one is being used, another thread makes the next."""
     with ThreadPoolExecutor(1) as reader:
         coming = reader.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -124,7 +124,7 @@ class ParquetFile:
             yield from self._table.select(list(names)).to_batches(max_chunksize=_BATCH)
             return
         with _readable(self.path), self._open() as file:
-            yield from _ahead(file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1))
+            yield from ahead(file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1))
 
     def rows(self) -> int:
         return int(self._rows)
@@ -161,7 +161,7 @@ class CsvFile:
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         with _readable(self.path):
-            yield from _ahead(self._read(names, declared))
+            yield from ahead(self._read(names, declared))
 
     def _read(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         import pyarrow as pa

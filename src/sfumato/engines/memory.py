@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
 from sfumato.engines.cells import Cells, Counts
+from sfumato.engines.files import ahead
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError
+from sfumato.threads import on_one_thread
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -88,6 +90,7 @@ class MemoryEngine:
                 np.add.at(total, cells.index([values[start : start + _BLOCK] for values in columns]), 1)
         return Counts(total.reshape(cells.shape), rows)
 
+    @on_one_thread  # the other core makes the next block
     def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Integers:
         total, part = np.zeros(shape, dtype=np.int64), np.zeros(shape)
         unsaved = rows = 0
@@ -95,7 +98,8 @@ class MemoryEngine:
             rows += len(columns[0])
             if rows * budget >= 2**61:
                 raise ParameterError(f"so many records of up to {budget} steps do not fit 64 bits: use a coarser grid")
-            for left, right in features(columns):
+            for left, right in ahead(iter(features(columns))):
+                assert left.shape[1] * budget <= _EXACT, "blocks must be short enough to add up exactly"
                 if (unsaved + left.shape[1]) * budget > _EXACT:
                     total += part.astype(np.int64)
                     part[:], unsaved = 0.0, 0

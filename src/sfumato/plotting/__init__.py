@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.checks import probability
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import bayes
+from sfumato.plotting import bayes, summaries
 from sfumato.plotting.collected import plot_collected
 from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.figures import Figures
@@ -23,6 +23,7 @@ from sfumato.plotting.likelihoods import Evidence, evidence
 from sfumato.plotting.machines import Panel, machine_panels
 from sfumato.plotting.panels import LEGEND, add_caption, draw, style, tidy
 from sfumato.plotting.samples import View, check_drawable, views
+from sfumato.plotting.summary_panels import Seen, seen_of
 from sfumato.plotting.values import draw_value, figures_to_draw, fill_value
 from sfumato.plotting.values import size_of as size_of_value
 from sfumato.plotting.words import Drawable, Functions, Learners, exact, number, plain, quantity, short
@@ -30,6 +31,7 @@ from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ __all__ = [
     "quantity",
     "short",
     "style",
+    "summary_figure",
     "value_figure",
     "views",
 ]
@@ -59,8 +62,10 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
     A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
     learner of more as its slopes, or along each column while the others stay in the middle of the box. A naive Bayes
     classifier is drawn as its classes' shares and their likelihoods, column by column. A statistic is drawn as a number
-    with its limits, as bars with whiskers, or as a map of a table. What devices reported is drawn as its densities, or
-    as the shares of categories and how strongly columns are associated.
+    with its limits, as bars with whiskers, or as a map of a table. A summary is drawn as the densities and shares of
+    its columns, how they go together, and how far off answers are by the width of the question.
+    What devices reported is drawn as its densities, or as the shares of categories and how strongly columns are
+    associated.
 
     Parameters
     ----------
@@ -81,6 +86,8 @@ def plot(release: Drawable, ax: Any = None, confidence: float = 0.95) -> Any:
         return _plot_bayes(release, ax, confidence)
     if isinstance(release, ValueRelease):
         return _plot_value(release, ax, confidence)
+    if isinstance(release, SummaryRelease):
+        return _plot_summary(release, ax, confidence)
     check_drawable(release)
     if ax is not None:
         given = _given_axes(ax, release)
@@ -136,6 +143,20 @@ def _plot_value(release: ValueRelease, ax: Any, confidence: float) -> Any:
     return made
 
 
+def _plot_summary(release: SummaryRelease, ax: Any, confidence: float) -> Any:
+    seen = seen_of(release, confidence)
+    if ax is not None:
+        given = _checked_axes(ax, summaries.axes_needed(seen), release)
+        summaries.draw_seen(seen, given, 40, 40)
+        add_caption(given[0], summaries.caption(seen), 40)
+        return ax
+    with need("matplotlib", "plot").rc_context(style()):
+        made = need("matplotlib.pyplot", "plot").figure(figsize=summaries.size_of(seen), layout="constrained")
+        axes = summaries.axes_of(made, seen, stacked=False)
+        summaries.fill(made, seen, axes, stacked=False)
+    return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
+
+
 def figure(seen: Sequence[View], size: tuple[float, float], stacked: bool) -> Figure:
     """A figure that pyplot knows nothing of, to be written to a file; call it inside ``rc_context(style())``."""
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
@@ -158,6 +179,13 @@ def bayes_figure(seen: Evidence, size: tuple[float, float], stacked: bool) -> Fi
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     axes = made.subplots(*bayes.shape_of(seen, stacked))
     bayes.fill(made, seen, list(np.atleast_1d(axes).ravel()), stacked)
+    return made
+
+
+def summary_figure(seen: Seen, size: tuple[float, float], stacked: bool) -> Figure:
+    """The same for a summary."""
+    made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
+    summaries.fill(made, seen, summaries.axes_of(made, seen, stacked), stacked)
     return made
 
 

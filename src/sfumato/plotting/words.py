@@ -17,11 +17,12 @@ from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 Functions = FunctionRelease | GroupedDensityRelease
 Learners = MachineRelease | CurveRelease
-Drawable = Functions | Learners | NaiveBayesRelease | ValueRelease
+Drawable = Functions | Learners | NaiveBayesRelease | ValueRelease | SummaryRelease
 
 _LONGEST = 48  # a target's own name, to be used in a title
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

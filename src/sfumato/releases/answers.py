@@ -80,8 +80,8 @@ def deviations(law: NoiseLaw, weights: Floats) -> Floats:
     return np.asarray(noise_deviation(law) * np.linalg.norm(weights, axis=1))
 
 
-def half_widths(law: NoiseLaw, weights: Floats, confidence: float) -> Floats:
-    """How far noise moves each weighted sum, each by itself with this confidence.
+def half_widths(law: NoiseLaw, weights: Floats, confidence: float, of: int = 0) -> Floats:
+    """How far noise moves each weighted sum, each by itself with this confidence; ``of``: one block of so many sums.
 
     Gaussian sums are Gaussian. Others are simulated with a public seed, and the order statistic is one that covers in
     all but one in a thousand simulations; where there are too many weights, Chernoff's bound is used, which is wider.
@@ -92,7 +92,7 @@ def half_widths(law: NoiseLaw, weights: Floats, confidence: float) -> Floats:
         return np.asarray(length * law.deviation * -float(ndtri((1 - confidence) / 2)) + rounding)
     used = np.flatnonzero(np.abs(weights).max(axis=0, initial=0.0) > 0)
     rank = coverage_rank(confidence)
-    if rank <= DRAWS and len(used) * len(weights) <= _WORK and len(used) <= 20_000:
+    if rank <= DRAWS and len(used) * max(of, len(weights)) <= _WORK and len(used) <= 20_000:
         return np.asarray(simulated_sums(law, weights[:, used], rank) + rounding)
     return np.asarray(_bounded(law, weights, length, 1 - confidence) + rounding)
 

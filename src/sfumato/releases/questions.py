@@ -17,7 +17,7 @@ from scipy.special import erf
 
 from sfumato.bases.cosine import IndexSet
 from sfumato.bases.quadrature import Query, fine_axis, nested_axis, to_user
-from sfumato.checks import finite_number, one_of, positive_number
+from sfumato.checks import finite_number, one_of, positive_number, probability
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer
@@ -25,8 +25,9 @@ from sfumato.releases.models import Model, fit_linear, fit_logistic
 
 Floats = NDArray[np.float64]
 
-_SOFT = 2.5  # a soft edge this many times the finest wave of a summary is represented well
-_FINEST = 512  # points along a column for functions of one column
+SOFTNESS = 4.0  # a soft edge this many times the finest wave of a summary is represented well
+_FINEST = 512  # points along a column for functions of one column, at most
+_COARSEST = 64  # and at least
 _HELD = 2**23  # weights held at once
 
 
@@ -51,7 +52,7 @@ class Questions(ABC):
         """The noisy moments."""
 
     @abstractmethod
-    def linear(self, weights: Floats, missed: Floats, confidence: float) -> Answer:
+    def linear(self, weights: Floats, missed: Floats, confidence: float, of: int = 0) -> Answer:
         """A weighted sum of moments."""
 
     @abstractmethod
@@ -76,7 +77,8 @@ class Questions(ABC):
 
     def product(self, columns: Sequence[str], confidence: float = 0.95) -> Answer:
         """The mean of the product of columns, in their units."""
-        self._numeric(list(columns))
+        columns = [columns] if isinstance(columns, str) else list(columns)
+        self._numeric(columns)
         return self._polynomials([dict.fromkeys(columns, 1)], confidence).each(_first)
 
     def variance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
@@ -88,13 +90,22 @@ class Questions(ABC):
     def covariance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The covariance matrix of the numeric columns."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        found = self._covariances([(a, b) for a in names for b in names], confidence)
-        return found.each(lambda part: part.reshape(len(names), len(names)))
+        first, second = np.triu_indices(len(names))
+        pairs = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
+        block = max(1, _HELD // (4 * self.indices.size))  # a few arrays of weights are held for each pair
+        parts = [self._covariances(pairs[i : i + block], confidence) for i in range(0, len(pairs), block)]
+
+        def matrix(name: str) -> Floats:
+            whole = np.empty((len(names), len(names)))
+            whole[first, second] = whole[second, first] = np.concatenate([getattr(part, name) for part in parts])
+            return whole
+
+        return Answer(matrix("value"), matrix("error"), matrix("noise_sd"), matrix("approximation"), confidence)
 
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
         """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
         names = [self.box.names[j] for j in self._numeric(columns)]
-        third = 1 - (1 - confidence) / 3  # a covariance and two variances, all at once
+        third = 1 - (1 - probability("confidence", confidence)) / 3  # a covariance and two variances, all at once
         matrix = self.covariance(names, third)
         spread = np.diag(matrix.value)
         with np.errstate(all="ignore"):
@@ -150,7 +161,7 @@ class Questions(ABC):
 
     def _covariances(self, pairs: Sequence[tuple[str, str]], confidence: float) -> Answer:
         """``E[xy] - E[x] E[y]`` about the middles of the columns, and limits for all three together."""
-        third = 1 - (1 - confidence) / 3
+        third = 1 - (1 - probability("confidence", confidence)) / 3
         shift = {name: self.box.columns[j].low / 2 + self.box.columns[j].high / 2  # type: ignore[union-attr]
                  for j, name in enumerate(self.box.names) if isinstance(self.box.columns[j], Interval)}  # fmt: skip
         names = list(dict.fromkeys(name for pair in pairs for name in pair))
@@ -209,29 +220,39 @@ class Questions(ABC):
         places = self._numeric(columns)
         if columns is None and len(places) < self.box.dimension:
             raise ParameterError("name the columns of the density: columns=[...]; it needs numeric ones")
-        where = np.asarray(points, dtype=np.float64)
+        where = _numbers("points", points)
         where = where.reshape(-1, 1) if where.ndim <= 1 and len(places) == 1 else where
         if where.ndim != 2 or where.shape[1] != len(places) or not np.isfinite(where).all():
             raise ParameterError(f"points must be finite numbers of shape (m, {len(places)}), got shape {where.shape}")
-        widths = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (len(places),))
+        widths = _numbers("bandwidth", bandwidth)
+        if widths.shape not in ((), (len(places),)):
+            raise ParameterError(f"bandwidth must be a number or one per column ({len(places)}), got {bandwidth!r}")
+        widths = np.broadcast_to(widths, (len(places),))
         for width in widths.tolist():
             positive_number("bandwidth", width)
-        values, block = [], max(1, _HELD // self.indices.size)
+        axes_nodes = [self._nodes(place, width) for place, width in zip(places, widths.tolist(), strict=True)]
+        values, block = [], max(1, _HELD // max(self.indices.size, *map(len, axes_nodes)))
         for start in range(0, max(1, len(where)), block):
             axes = []
-            for i, place in enumerate(places):
-                nodes = self._nodes(place)
+            for i, nodes in enumerate(axes_nodes):
                 kernel = np.exp(-0.5 * ((where[start : start + block, i, None] - nodes) / widths[i]) ** 2)
                 axes.append((kernel / (widths[i] * math.sqrt(2 * math.pi))) @ fine_axis(len(nodes)).transform.T)
             weights, missed = self._separable(places, axes)
-            values.append(self.linear(weights, missed, confidence))
+            values.append(self.linear(weights, missed, confidence, of=len(where)))
         names = ("value", "error", "noise_sd", "approximation")
         value, error, sd, missed = (np.concatenate([getattr(v, name) for v in values]) for name in names)
         return Answer(value, error, sd, missed, confidence).within(0.0, math.inf)
 
-    def _nodes(self, place: int) -> Floats:
-        """Fine points of a numeric column, in its units."""
-        count = max(_FINEST, 4 * self.indices.shape[place])
+    def _nodes(self, place: int, width: float = 0.0) -> Floats:
+        """Fine points of a numeric column, in its units: as many as a Gaussian of deviation ``width`` needs.
+
+        Its cosine coefficients fall like ``exp(-(n width)^2 / 2)`` on [-1, 1]: beyond 8 / width they are below 1e-13.
+        """
+        kind = self.box.columns[place]
+        assert isinstance(kind, Interval)
+        waves = 8 * (kind.high / 2 - kind.low / 2)
+        enough = math.ceil(waves / width) if waves < _FINEST * width else _FINEST
+        count = max(_COARSEST, enough, 4 * self.indices.shape[place])
         return to_user(self.box, [place], fine_axis(count).nodes[:, None])[:, 0]
 
     def _condition(self, place: int, condition: Any, softness: Any) -> Floats:
@@ -247,7 +268,9 @@ class Questions(ABC):
         if not isinstance(condition, list | tuple) or len(condition) != 2:
             raise ParameterTypeError(f"the condition on column {name!r} must be a range (low, high), got {condition!r}")
         soft = softness.get(name) if isinstance(softness, Mapping) else softness
-        width = (kind.high / 2 - kind.low / 2) * min(1.0, _SOFT / self.indices.shape[place]) if soft is None else soft
+        width = (
+            (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place]) if soft is None else soft
+        )
         nodes, value = self._nodes(place), np.ones(1)
         for end, sign in zip(condition, (1, -1), strict=True):
             if end is not None:
@@ -264,8 +287,8 @@ class Questions(ABC):
         weights = np.zeros((len(axes[0]), self.indices.size))
         kept = np.ones((len(axes[0]), len(rows)))
         for axis, own in zip(axes, frequencies.T, strict=True):
-            padded = np.pad(axis, ((0, 0), (0, max(0, int(own.max(initial=0)) + 1 - axis.shape[1]))))
-            kept *= padded[:, own]
+            short = int(own.max(initial=0)) + 1 - axis.shape[1]
+            kept *= np.take(np.pad(axis, ((0, 0), (0, short))) if short > 0 else axis, own, axis=1)
         weights[:, rows] = kept
         whole = np.prod([np.abs(axis).sum(axis=1) for axis in axes], axis=0)
         return weights, np.maximum(whole - np.abs(kept).sum(axis=1), 0.0)
@@ -307,6 +330,7 @@ class Questions(ABC):
         """
         one_of("kind", kind, ("linear", "logistic"))
         self.places(response)
+        columns = [columns] if isinstance(columns, str) else columns
         names = [n for n in self.box.names if n != response] if columns is None else list(columns)
         if response in names:
             raise ParameterError(f"the response {response!r} must not be among the columns {names}")
@@ -316,6 +340,13 @@ class Questions(ABC):
         if ridge is not None:
             positive_number("ridge", ridge)
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
+
+
+def _numbers(name: str, given: Any) -> Floats:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterTypeError(f"{name} must be numbers, got {given!r}") from None
 
 
 def _first(part: Floats) -> Any:

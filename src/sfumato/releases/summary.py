@@ -40,6 +40,7 @@ Floats = NDArray[np.float64]
 Columns = Sequence[str] | str | None
 
 DAMPINGS = ("none", "jackson", "balanced")
+_LOOKED_AT = 2**22  # terms that are evaluated at points of a sparse grid, to see what it misses
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +99,7 @@ class SummaryRelease(Shown, Questions, Release):
 
     def answer(
         self,
-        query: Query,
+        query: Query | str,
         *,
         columns: Columns = None,
         confidence: float = 0.95,
@@ -111,7 +112,8 @@ class SummaryRelease(Shown, Questions, Release):
         ----------
         query
             A public function of ``(m, d)`` points in the user's units (a category is its number, or its position in the
-            declared list if it is text) that returns ``(m,)`` numbers.
+            declared list if it is text) that returns ``(m,)`` numbers. Or a question as text, such as
+            ``"mean(exp(-(age-40)**2/200))"`` or ``"correlation(age, bmi)"`` (its grammar: ``sfumato.expressions``).
         columns
             The columns that the function reads, in its order; by default all of the box. With more than four, a sparse
             grid takes the place of a full one: name those that matter.
@@ -128,6 +130,12 @@ class SummaryRelease(Shown, Questions, Release):
         >>> abs(summary.answer(lambda p: np.exp(-((p[:, 0] - 40) ** 2) / 800)).value - 0.98) < 0.1
         True
         """
+        if isinstance(query, str):
+            from sfumato.expressions import ask  # which needs this module
+
+            if columns is not None or smoothness is not None:
+                raise ParameterError("a question as text names its columns itself: leave out columns and smoothness")
+            return ask(self, query, confidence, damping)
         answers = self.answer_many(
             [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
         )
@@ -166,8 +174,10 @@ class SummaryRelease(Shown, Questions, Release):
         weights = np.stack([weights for weights, _ in found]) if found else np.zeros((0, self.indices.size))
         return self.linear(weights, np.array([missed for _, missed in found]), confidence)
 
-    def linear(self, weights: Floats, missed: Floats, confidence: float) -> Answer:
+    def linear(self, weights: Floats, missed: Floats, confidence: float, of: int = 0) -> Answer:
         """``weights`` ``(q, size)`` applied to the moments, where each may also be off by ``missed``.
+
+        ``of``: that these are one block of so many questions, whose errors are to be found in one way.
 
         Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, an answer is
         within its error of the records' own mean of the function, if ``missed`` bounds what the weights leave out.
@@ -175,15 +185,15 @@ class SummaryRelease(Shown, Questions, Release):
         probability("confidence", confidence)
         values, noise, total = weights @ self.moments, weights[:, 1:], self._total
         if self.rows is not None:
-            widths, sd = half_widths(self.law, noise, confidence) / total, deviations(self.law, noise) / total
+            widths, sd = half_widths(self.law, noise, confidence, of) / total, deviations(self.law, noise) / total
             return Answer(values, widths + missed, sd, missed, confidence)
         # v' - v = (noise of the sum - v' noise of the count) / n, and n is not known exactly either.
         both = (1 + confidence) / 2
-        sums = half_widths(self.law, weights, both)
+        sums = half_widths(self.law, weights, both, of)
         count = np.zeros((1, self.indices.size))
         count[0, 0] = 1.0
         miscount = half_widths(self.law, count, both)[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             least = self.numbers[0] - miscount
             widths = np.where(least > 0, (sums + np.abs(values) * miscount) / max(least, 1e-300), math.inf)
         shifted = weights.copy()
@@ -204,10 +214,14 @@ class SummaryRelease(Shown, Questions, Release):
 
     def among(self, places: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The positions of all moments of these columns alone, and their frequencies."""
-        others = np.ones(self.box.dimension, dtype=np.bool_)
-        others[list(places)] = False
-        rows = np.flatnonzero(~self.indices.frequencies[:, others].any(axis=1))
-        return rows, self.indices.frequencies[rows][:, list(places)]
+        own = self.indices.frequencies[:, list(places)]
+        rows = np.flatnonzero(np.count_nonzero(own, axis=1) == self._taking_part)
+        return rows, own[rows]
+
+    @cached_property
+    def _taking_part(self) -> NDArray[np.int64]:
+        """How many columns take part in each moment."""
+        return np.asarray(np.count_nonzero(self.indices.frequencies, axis=1))
 
     def _on_grid(
         self, values: Floats, grid: Grid, damping: str, smoothness: Smooth | None, confidence: float
@@ -217,40 +231,54 @@ class SummaryRelease(Shown, Questions, Release):
         kept = np.zeros(tensor.shape, dtype=np.bool_)
         kept[at] = True
         chosen = np.where(kept, tensor, 0.0)
-        missed = _left_out(np.where(kept, 0.0, tensor), grid)
-        if damping == "balanced":
-            one = np.zeros((1, self.numbers.size))
-            one[0, -1] = 1.0
-            chosen = balanced(values, grid, kept, half_widths(self.law, one, confidence)[0] / self._total)
-        elif damping == "jackson":
+        if damping == "jackson":
             assert smoothness is not None
-            for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
-                if not isinstance(self.box.columns[place], Categorical):
-                    factors = np.zeros(len(axis.nodes))
-                    own = jackson_factors(self.indices.shape[place], smoothness.derivatives)
-                    factors[: len(own)] = own
-                    chosen = chosen * factors.reshape([-1 if k == i else 1 for k in range(chosen.ndim)])
-        if damping != "none":
-            missed = float(np.abs(values.reshape(grid.shape) - grid.evaluate(chosen)).max())
-        elif smoothness is not None:
-            missed = self._promised(smoothness, grid.columns)
+            chosen = self._damped(chosen, grid, smoothness.derivatives)
+        if damping == "none" and smoothness is not None:
+            missed = self._promised(smoothness, grid)
+        else:
+            missed = _left_out(tensor - chosen, grid)
         weights = np.zeros(self.indices.size)
         weights[rows] = chosen[at]
+        if damping == "balanced":
+            other = balanced(values, grid, kept, self._reach(np.eye(1, self.indices.size, 1)[0], confidence))
+            left, moved = _left_out(tensor - other, grid), np.zeros(self.indices.size)
+            moved[rows] = other[at]
+            # Between points of the grid a balanced function may be further off, and then plain truncation is better.
+            if left + self._reach(moved, confidence) < missed + self._reach(weights, confidence):
+                weights, missed = moved, left
         return weights, max(0.0, missed)
 
-    def _promised(self, smoothness: Smooth, places: Sequence[int]) -> float:
+    def _reach(self, weights: Floats, confidence: float) -> float:
+        """How far noise moves a weighted sum of moments, as far as the number of records is known."""
+        noise = weights[None, :] if self.rows is None else weights[None, 1:]
+        return float(half_widths(self.law, noise, confidence)[0]) / self._total
+
+    def _damped(self, tensor: Floats, grid: Grid, derivatives: int) -> Floats:
+        """The paper's damping of every numeric column."""
+        for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
+            if not isinstance(self.box.columns[place], Categorical):
+                factors = np.zeros(len(axis.nodes))
+                own = jackson_factors(self.indices.shape[place], derivatives)
+                factors[: len(own)] = own
+                tensor = tensor * factors.reshape([-1 if k == i else 1 for k in range(tensor.ndim)])
+        return tensor
+
+    def _promised(self, smoothness: Smooth, grid: Grid) -> float:
         """What truncated Chebyshev series miss of so smooth a function (docs/proofs/moments.md, Theorem 5)."""
-        if (self.indices.ways is not None and self.indices.ways < len(places)) or self.indices.cross is not None:
+        if (self.indices.ways is not None and self.indices.ways < len(grid.columns)) or self.indices.cross is not None:
             raise ParameterError("a promised smoothness bounds the error of full interactions only")
         missed, magnified, order = 0.0, 1.0, smoothness.derivatives
-        for place in places:
+        for place, axis in zip(grid.columns, grid.axes, strict=True):
             top = self.indices.shape[place] - 1
             if isinstance(self.box.columns[place], Categorical):
                 continue
             if top < order:
                 raise ParameterError(f"smoothness of order {order} needs degree {order + 1} or more, got {top + 1}")
+            # Frequencies beyond the summary's are lost; from this one on they are also taken for one that it has.
+            mistaken = 2 * len(axis.nodes) - top
             bound = smoothness.bound / 2.0**order  # on [-1, 1]
-            missed += magnified * 4 * bound / (math.pi * (order - 1) * (top - order + 1) ** (order - 1))
+            missed += magnified * bound * (_tail(top, order - 1) + _tail(mistaken - 1, order - 1))
             magnified *= 4 / math.pi**2 * math.log(top + 1) + 3
         return missed
 
@@ -260,7 +288,14 @@ class SummaryRelease(Shown, Questions, Release):
         values, beyond = coefficients_at(found, frequencies)
         weights = np.zeros(self.indices.size)
         weights[rows] = values
-        return weights, beyond + found.change
+        # A function that is narrow for the sparse grid shows at the points themselves, where the sum of cosines is off.
+        some = slice(0, max(1, _LOOKED_AT // len(rows)))
+        angles, seen = np.arccos(np.clip(found.points[some], -1.0, 1.0)), np.tile(values, (len(found.points[some]), 1))
+        for angle, own in zip(angles.T, frequencies.T, strict=True):
+            taking = np.flatnonzero(own)
+            seen[:, taking] *= np.cos(np.outer(angle, own[taking]))
+        off = float(np.abs(found.at_points[some] - seen.sum(axis=1)).max())
+        return weights, max(beyond + found.change, off)
 
     # --- what the file holds ------------------------------------------------------------------------------
 
@@ -283,33 +318,43 @@ class SummaryRelease(Shown, Questions, Release):
             common["guarantee"],
             common["law"],
         )
-        indices = basis.index_set(box)
         public = (promised.neighbours, promised.unit) == ("replace", "row")
         if (rows is not None) != public or (public and (type(rows) is not int or not 0 <= rows < 2**62)):
             raise ParameterError(f"a number of rows is there just where the guarantee makes it public, got {rows!r}")
-        if arrays["numbers"].shape != (indices.size - public,) or law.size != indices.size - public:
-            raise ParameterError(f"the summary needs {indices.size - public} numbers, got {arrays['numbers'].shape}")
+        size = basis.size(box) - public  # counted only: a hostile file's frequencies are not written down
+        if arrays["numbers"].shape != (size,) or law.size != size:
+            raise ParameterError(f"the summary needs {size} numbers, got {arrays['numbers'].shape}")
         if isinstance(law, LocalLaw) is not (promised.model == "local"):
             raise ParameterError("the noise and the promise are of different models")
-        if isinstance(law, LocalLaw):
-            return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
-        _check_certificate(law.certificate, indices, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
+        if not isinstance(law, LocalLaw):
+            _check_certificate(
+                law.certificate, basis.index_set(box), Privacy(1.0, 0.0, None, promised.neighbours, promised.unit)
+            )
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
+
+
+def _tail(top: int, order: int) -> float:
+    """A bound on the Chebyshev coefficients beyond ``top``, where a derivative of this order varies by at most 2."""
+    return 4 / (math.pi * order * math.prod(top - i for i in range(order)))
 
 
 def _left_out(rest: Floats, grid: Grid) -> float:
     """A bound on the largest value of a sum of cosines ``rest``: the sum of their sizes, or what is seen on the grid.
 
-    Of frequencies below half the number of points, values between points exceed those at points by at most sqrt(2)
-    along each column (docs/proofs/moments.md, Theorem 6); higher ones count with their size.
+    Of frequencies below 1/k of the number of points, values between points exceed those at points by at most a factor
+    ``1 / cos(pi / 2k)`` along each column (docs/proofs/moments.md, Theorem 6); higher ones count with their size. The
+    smaller the share, the smaller the factor: the smallest one that loses hardly anything is taken.
     """
-    low, factor = rest.copy(), 1.0
-    for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
-        if not isinstance(grid.box.columns[place], Categorical):
-            low[(slice(None),) * i + (slice(len(axis.nodes) // 2, None),)] = 0.0
-            factor *= math.sqrt(2)
     whole = float(np.abs(rest).sum())
-    high = whole - float(np.abs(low).sum())
+    for part in (16, 8, 4, 2):
+        low, factor = rest.copy(), 1.0
+        for i, (place, axis) in enumerate(zip(grid.columns, grid.axes, strict=True)):
+            if not isinstance(grid.box.columns[place], Categorical):
+                low[(slice(None),) * i + (slice(len(axis.nodes) // part, None),)] = 0.0
+                factor /= math.cos(math.pi / (2 * part))
+        high = whole - float(np.abs(low).sum())
+        if high <= 0.02 * whole:
+            break
     return min(whole, high + factor * float(np.abs(grid.evaluate(low)).max()))
 
 

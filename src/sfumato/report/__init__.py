@@ -41,6 +41,7 @@ from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.io import write_atomically
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.uncertainty import half_width
 from sfumato.releases.value import ValueRelease
 from sfumato.report.bayes import bayes_code, bayes_facts
@@ -48,10 +49,11 @@ from sfumato.report.cards import card as plain_card
 from sfumato.report.collected import collected_card, collected_page
 from sfumato.report.curves import curve_code, curve_facts
 from sfumato.report.densities import density_code, density_facts
-from sfumato.report.drawings import bayes_pictures, machine_pictures, pictures, value_pictures
+from sfumato.report.drawings import bayes_pictures, machine_pictures, pictures, summary_pictures, value_pictures
 from sfumato.report.machines import PublicTest, machine_code, machine_facts, tested_facts
 from sfumato.report.numbers import above, readable
 from sfumato.report.parts import NOISES, column_rows, printable
+from sfumato.report.summaries import summary_code, summary_columns, summary_facts
 from sfumato.report.values import rank_certificate, value_code, value_facts
 
 __all__ = ["PublicTest", "card", "facts", "render", "write"]
@@ -124,7 +126,7 @@ def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | 
         "max_norm": None if release.box.max_norm is None else exact(release.box.max_norm),
         "target": release.target,
         "version": __version__,
-        **dict.fromkeys(("density", "machine", "value", "curve", "bayes")),
+        **dict.fromkeys(("density", "machine", "value", "curve", "bayes", "summary")),
         "test": None if tested is None else tested_facts(tested),
     }
     if isinstance(release, MachineRelease):
@@ -135,6 +137,8 @@ def facts(release: Drawable, confidence: float, name: str, tested: PublicTest | 
         return known | _bayes(release, confidence, name)
     if isinstance(release, ValueRelease):
         return known | _value(release, confidence, name)
+    if isinstance(release, SummaryRelease):
+        return known | _summary(release, confidence, name)
     return known | _function(release, confidence, name)
 
 
@@ -203,6 +207,22 @@ def _value(release: ValueRelease, confidence: float, name: str) -> dict[str, Any
         "parts": "numbers",
         "pictures": value_pictures(seen),
         "code": value_code(release, name),
+    }
+
+
+def _summary(release: SummaryRelease, confidence: float, name: str) -> dict[str, Any]:
+    certificate = _certificate(release.law.certificate)
+    return {
+        "certificate": {**certificate, "norm": certificate["norm"].replace("coefficient", "sum")},
+        "kind": "summary",
+        "where": _where(release),
+        "columns": summary_columns(release),
+        "summary": summary_facts(release, confidence),
+        "error": None,
+        "basis": repr(release.basis),
+        "parts": "sums",
+        "pictures": summary_pictures(release, confidence),
+        "code": summary_code(release, name),
     }
 
 

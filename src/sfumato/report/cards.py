@@ -12,12 +12,16 @@ from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
+from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 from sfumato.report.bayes import bayes_rows
 from sfumato.report.curves import curve_rows
 from sfumato.report.machines import machine_rows
 from sfumato.report.parts import NOISES, column_rows, printable
+from sfumato.report.summaries import summary_rows
 from sfumato.report.values import value_rows
+
+_FEW_COLUMNS = 12  # that a card of a summary lists
 
 
 def card(release: Drawable) -> str:
@@ -54,6 +58,10 @@ def _told(release: Drawable) -> tuple[str, list[tuple[str, str]]]:
         law = release.law
         noise = None if law is None else f"{NOISES[law.kind]}, scale {number(law.deviation)}"
         return f"{what} of {subject(release)}", [*value_rows(release, noise), *rows]
+    if isinstance(release, SummaryRelease):
+        few = len(release.box.names) <= _FEW_COLUMNS
+        told = rows if few else [rows[0], ("box", f"{len(release.box.names)} columns")]
+        return f"{what} of {names if few else told[1][1]}", [*told, *summary_rows(release)]
     return f"{what} {linked(release)} {names}", [*rows, *_function_rows(release)]
 
 

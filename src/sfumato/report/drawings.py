@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import bayes_figure, figure, machine_figure, plain, quantity, style, value_figure
+from sfumato.plotting import bayes_figure, figure, machine_figure, plain, quantity, style, summary_figure, value_figure
 from sfumato.plotting.bayes import size_of as size_of_bayes
 from sfumato.plotting.figures import Figures
 from sfumato.plotting.learners import axes_needed, size_of
@@ -18,11 +18,15 @@ from sfumato.plotting.likelihoods import evidence
 from sfumato.plotting.machines import Panel, Regions, Slopes, machine_panels
 from sfumato.plotting.panels import ACCENT, HAIR, INK, MUTED, SERIES, WARN
 from sfumato.plotting.samples import View
+from sfumato.plotting.summaries import in_words
+from sfumato.plotting.summaries import size_of as size_of_summary
+from sfumato.plotting.summary_panels import seen_of
 from sfumato.plotting.values import size_of as size_of_value
 from sfumato.plotting.words import Functions, Learners, subject
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.summary import SummaryRelease
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,6 +79,13 @@ def value_pictures(seen: Figures) -> list[dict[str, Any]]:
     high = size_of_value(seen)[1]
     sizes = {"wide": (8.2, high), "narrow": (3.5, high + 0.5)}
     return [_picture(key, words, partial(value_figure, seen, size)) for key, size in sizes.items()]
+
+
+def summary_pictures(release: SummaryRelease, confidence: float) -> list[dict[str, Any]]:
+    """The same for a summary."""
+    seen = seen_of(release, confidence)
+    sizes = {"wide": size_of_summary(seen), "narrow": size_of_summary(seen, stacked=True)}
+    return [_picture(key, in_words(release), partial(summary_figure, seen, size)) for key, size in sizes.items()]
 
 
 def _sizes(seen: Sequence[View]) -> dict[str, tuple[float, float]]:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.bases.cosine import Cosines, Factors, IndexSet, chebyshev_table, check_interactions, factors_of
+from sfumato.bases.contributions import Factors, chebyshev_table, factors_of
+from sfumato.bases.cosine import Cosines, IndexSet, check_interactions
 from sfumato.bases.quadrature import category_nodes
 from sfumato.checks import one_of, positive_integer
 from sfumato.core.box import Box, Interval
@@ -79,9 +80,11 @@ def _features(box: Box, indices: IndexSet, factors: Factors) -> Features:
     def features(columns: Sequence[Any]) -> Iterator[tuple[Floats, Floats]]:
         whole = scaled(box, columns)
         for start in range(0, whole.shape[1], block):
-            table = chebyshev_table(whole[:, start : start + block], indices.shape)
-            left = factors.left.rounded(table)
-            yield left, left if factors.right is factors.left else factors.right.rounded(table)
+            with np.errstate(all="ignore"):  # an error or a warning that depends on values would be an output
+                table = chebyshev_table(whole[:, start : start + block], indices.shape)
+                left = factors.left.rounded(table)
+                right = left if factors.right is factors.left else factors.right.rounded(table)
+            yield left, right
 
     return features
 
@@ -189,7 +192,7 @@ class CosineMoments(Target):
         if self.smoothness is not None:
             return self._basis(box, max(2, math.ceil(2 * rows ** (1 / (2 * box.dimension + self.smoothness)))))
         best, least = None, math.inf
-        for degree in range(2, 65):
+        for degree in range(3, 65):  # two frequencies could not tell a variance
             basis = self._basis(box, degree)
             if best is not None and _too_many(basis, box):
                 break
@@ -213,11 +216,18 @@ class CosineMoments(Target):
     def _kind(self, indices: IndexSet, privacy: Privacy) -> str:
         """The noise of least variance in each moment."""
         if self.noise != "auto":
+            self._check_noise(privacy)
             return self.noise
         if privacy.rho is not None:
             return "gaussian"
         kinds = ("linf", "laplace", "gaussian") if privacy.delta else ("linf", "laplace")
         return min(kinds, key=lambda kind: _variance(kind, indices, privacy))
+
+    def _check_noise(self, privacy: Privacy) -> None:
+        if self.noise != "gaussian" and privacy.epsilon is None:
+            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}")
+        if self.noise == "gaussian" and privacy.rho is None and not privacy.delta:
+            raise ParameterError("noise='gaussian' is never pure: give delta > 0 or rho, or use another noise")
 
     def _deviation(self, indices: IndexSet, privacy: Privacy) -> float:
         steps: int = 4**indices.bits

@@ -1,0 +1,55 @@
+"""Every release that devices reported keeps the contract of releases."""
+
+import numpy as np
+
+import sfumato as sf
+from contracts.release_contract import ReleaseContract
+
+LINE = sf.Box({"t": (0.0, 1.0)})
+GROUPS = sf.Box({"a": sf.Categorical([0, 1]), "b": sf.Categorical([0, 1, 2])})
+
+
+class CollectedContract(ReleaseContract):
+    """Releases of fifty reports."""
+
+    protocol = sf.local.Density(LINE, epsilon=1.0, lattice=5, seed=7)
+
+    def make(self, data=None):
+        records = np.linspace(0, 1, 50) if data is None else data
+        collector = self.protocol.collector()
+        collector.add_many(self.protocol.encode_many(self.arranged(records)))
+        return collector.release()
+
+    def arranged(self, records):
+        return records
+
+    def answers(self, release):
+        points = np.random.default_rng(2).uniform(size=(9, 1))
+        return [release(points), *release.band(points), np.array([release.integrate()])]
+
+
+class TestCollectedDensity(CollectedContract):
+    pass
+
+
+class TestLaplaceDensity(CollectedContract):
+    protocol = sf.local.Density(LINE, epsilon=1.0, lattice=3, seed=7, randomizer="laplace")
+
+
+class TestCollectedSummary(CollectedContract):
+    protocol = sf.local.SmoothQueries(LINE, epsilon=1.0, degree=4, seed=7)
+
+    def answers(self, release):
+        answer = release.answer(lambda p: np.exp(-p[:, 0]))
+        return [np.array([answer.value, answer.error, answer.noise_sd]), release.moments]
+
+
+class TestMarginals(CollectedContract):
+    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, seed=7)
+
+    def arranged(self, records):
+        return np.stack([records > 0.3, records * 3 // 1], axis=1).astype(float)
+
+    def answers(self, release):
+        tables = [release.table(names, raw) for names in (["a"], ["b", "a"]) for raw in (False, True)]
+        return [*tables, *release.band(["a", "b"])]
