@@ -20,6 +20,7 @@ LAYERS = [
     {"core"},
     {"bases"},
     {"releases", "expressions"},
+    {"local"},
     {"plotting", "report"},
     {"accounting", "engines"},
     {"targets"},
@@ -29,7 +30,9 @@ LAYERS = [
     {"cli"},
 ]
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
-CORE_LINES = 1130  # about a thousand that are not blank, and a hundred for noise inside an objective
+# About a thousand that are not blank, a hundred for noise inside an objective, and two hundred for the randomizers that
+# run on people's own devices: one more door.
+CORE_LINES = 1330
 # The one exception to the layers: a release draws itself and writes its own report. It imports its painters inside
 # these methods and nowhere else, so that reading a release needs neither them nor matplotlib.
 UPWARDS = {"plot": "sfumato.plotting", "report": "sfumato.report", "_repr_html_": "sfumato.report"}
@@ -109,7 +112,47 @@ def test_simulation_never_sees_private_numbers():
 
 def test_only_the_doors_draw_noise():
     users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.sampling") for m in imports(f))}
-    assert users == {"core/mechanism.py", "core/selection.py"}
+    # A protocol draws the seed of its public randomness, and a number for a device that has none: nothing private.
+    assert users == {"core/mechanism.py", "core/selection.py", "core/randomizer.py", "local/protocol.py"}
+
+
+def test_only_channels_randomise_on_devices():
+    users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.randomizer") for m in imports(f))}
+    assert users == {"local/channels.py"}
+
+
+DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "wire", "public", "records", "channels", "planning")
+
+
+@pytest.mark.parametrize("name", DEVICE)
+def test_devices_need_numpy_and_the_standard_library_only(name):
+    """At the top of a module; what a collector needs for a release is imported where it is needed."""
+    tree = ast.parse((SRC / "local" / f"{name}.py").read_text())
+    found = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
+    found += [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert {module.split(".")[0] for module in found} <= set(sys.stdlib_module_names) | {"numpy", "sfumato"}
+    assert not [module for module in found if module.startswith(("sfumato.releases", "sfumato.engines"))]
+
+
+def test_encoding_a_report_brings_in_nothing_heavy():
+    code = """
+import sys
+import sfumato as sf
+numbers = sf.Box({"x": (0, 1)})
+groups = sf.Box({"a": sf.Categorical([0, 1]), "b": sf.Categorical(["x", "y"])})
+made = [sf.local.Density(numbers, epsilon=1.0, lattice=3, randomizer=r)
+        for r in ("hadamard", "bit", "likelihood", "loglog", "laplace", "privunit")]
+made += [sf.local.SmoothQueries(numbers, epsilon=1.0), sf.local.Marginals(groups, epsilon=1.0)]
+for protocol in made:
+    record = [0.0] * protocol.box.dimension
+    collector = protocol.collector()
+    assert collector.add(protocol.encode(record, user=3), user=3) and collector.add_many(protocol.encode_many([record]))
+    protocol.fingerprint, protocol.guarantee
+heavy = ["scipy", "pyarrow", "narwhals", "safetensors", "pandas", "polars", "sklearn", "sfumato.releases"]
+print([m for m in heavy if m in sys.modules])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_private_vectors_are_opened_by_the_door_only():

@@ -67,6 +67,7 @@ PUBLIC = [
     "__version__",
     "errors",
     "load",
+    "local",
     "noise",
     "oracles",
     "plan",
@@ -108,6 +109,8 @@ def test_modules_and_callables():
     assert isinstance(sf.noise, types.ModuleType)
     assert callable(sf.noise.laplace)
     assert callable(sf.noise.gaussian)
+    assert isinstance(sf.local, types.ModuleType)
+    assert callable(sf.local.Density)
     assert isinstance(sf.oracles, types.ModuleType)
     assert callable(sf.oracles.uniform)
 

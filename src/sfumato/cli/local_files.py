@@ -133,8 +133,10 @@ class Reading:
 
     def _next(self, view: mmap.mmap, start: int) -> int | None:
         """Where the next report of this protocol begins."""
-        found = [view.find(head, start) for head in (self._batch_head[:-16], self._report_head)]
-        return min((place for place in found if place >= 0), default=None)
+        batch, report = view.find(self._batch_head[:-16], start), view.find(self._report_head, start)
+        while report >= 4 and view[report - 4 : report] == self._batch_head[:4]:  # the rest of a batch's head
+            report = view.find(self._report_head, report + 1)
+        return min((place for place in (batch, report) if place >= 0), default=None)
 
     @cached_property
     def _batch_head(self) -> bytes:

@@ -107,9 +107,9 @@ def _other_epsilons(made: LocalPlan, asked: dict[str, Any]) -> list[LocalPlan]:
     for epsilon in sorted({own / 4, own / 2, own, 2 * own, 4 * own}):
         try:
             protocol = replace(made.protocol, epsilon=epsilon)
+            found.append(sf.local.plan(protocol, confidence=made.confidence, **asked))
         except ParameterError:  # not every randomizer serves every epsilon
             continue
-        found.append(sf.local.plan(protocol, confidence=made.confidence, **asked))
     return found
 
 

@@ -27,14 +27,24 @@ Integers = NDArray[np.int64]
 UNIT = 2**32  # probabilities of bits are multiples of one over this
 _FINE = 2**53
 _MARGIN = Fraction(1, 2**20)  # of epsilon, left for probabilities that are computed in floating point
+SMALLEST = 1e-6  # epsilon: below, multiples of 2**-32 and 2**-53 are too coarse to tell one input from another
+_LARGEST_EXPONENT = 1000  # beyond, exp is taken from below: every ratio here is far smaller
 
 
 def exp_below(epsilon: float, factor: Fraction = Fraction(1)) -> Fraction:
     """A fraction just below ``exp(factor * epsilon)``, epsilon read as it is written."""
-    exponent = as_written(epsilon) * factor
+    exponent = min(as_written(epsilon) * factor, Fraction(_LARGEST_EXPONENT))
     context = Context(prec=60, rounding=ROUND_FLOOR)
     value = context.exp(context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator)))
+    # Division rounds down, exp to nearest whatever the mode: the factor covers that.
     return Fraction(value) * (1 - Fraction(1, 10**50))
+
+
+def device_epsilon(epsilon: float) -> float:
+    """Epsilon, refusing what is too small for a device's probabilities to be within it, exactly."""
+    if positive_number("epsilon", epsilon) < SMALLEST:
+        raise ParameterError(f"epsilon must be at least {SMALLEST} on a device, got epsilon={epsilon!r}")
+    return float(epsilon)
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ class OneBit:
     epsilon: float
 
     def __post_init__(self) -> None:
-        positive_number("epsilon", self.epsilon)
+        device_epsilon(self.epsilon)
 
     @cached_property
     def threshold(self) -> int:
@@ -72,7 +82,7 @@ class OneBit:
     def flip(self, bits: Bits) -> Bits:
         """Send private bits."""
         words = sampling.words32(bits.size).reshape(bits.shape)
-        return bits ^ (words < np.uint32(self.threshold)).view(np.uint8)
+        return (bits & np.uint8(1)) ^ (words < np.uint32(self.threshold)).view(np.uint8)
 
     def send(self, values: Floats) -> Bits:
         """Send private numbers in [0, 1], each as one bit; what is not a number counts as one half."""
@@ -97,7 +107,7 @@ class LaplaceNumber:
     steps = 2**16
 
     def __post_init__(self) -> None:
-        positive_number("epsilon", self.epsilon)
+        device_epsilon(self.epsilon)
         positive_integer("shares", self.shares)
 
     @property
@@ -122,7 +132,7 @@ class LikelihoodBit:
     epsilon: float
 
     def __post_init__(self) -> None:
-        if positive_number("epsilon", self.epsilon) > 8:
+        if device_epsilon(self.epsilon) > 8:
             raise ParameterError(f"epsilon must be at most 8 for this randomizer, got epsilon={self.epsilon!r}")
 
     @cached_property
@@ -159,7 +169,7 @@ class LogLog:
     tries: int = 16
 
     def __post_init__(self) -> None:
-        if positive_number("epsilon", self.epsilon) > 2 * math.log(2):
+        if device_epsilon(self.epsilon) > 2 * math.log(2):
             raise ParameterError(f"epsilon must be at most 2 ln 2 for this randomizer, got epsilon={self.epsilon!r}")
         if not 2 <= positive_integer("tries", self.tries) <= 256:
             raise ParameterError(f"tries must lie in [2, 256], got tries={self.tries!r}")
@@ -192,9 +202,10 @@ class Codebook:
     near: int = 64
 
     def __post_init__(self) -> None:
-        positive_number("epsilon", self.epsilon)
-        if self.epsilon > 16 or not 2 <= self.size <= 256 or not 1 <= self.near < self.size:
-            raise ParameterError(f"a codebook has epsilon <= 16 and 1 <= near < size <= 256, got {self!r}")
+        if not 0.001 <= device_epsilon(self.epsilon) <= 16:  # below, multiples of 2**-16 are too coarse
+            raise ParameterError(f"epsilon must lie in [0.001, 16] for a codebook, got epsilon={self.epsilon!r}")
+        if not 2 <= self.size <= 256 or not 1 <= self.near < self.size:
+            raise ParameterError(f"a codebook has 1 <= near < size <= 256, got {self!r}")
 
     @property
     def weights(self) -> tuple[int, int]:

@@ -25,6 +25,7 @@ Words = NDArray[np.uint64]
 State = dict[str, NDArray[np.int64]]
 
 _FIXED = 2**20  # public numbers are added up in steps of one over this
+_LARGEST_REPORT = 2**46  # of a Laplace number, in grid steps: a hundred thousand of these fit into a sum
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ class BitChannel(Channel):
 
     name: ClassVar[str] = "bit"
 
+    def __post_init__(self) -> None:
+        OneBit(self.epsilon)  # refuses what it cannot serve
+
     @cached_property
     def _randomizer(self) -> OneBit:
         return OneBit(self.epsilon)
@@ -109,6 +113,9 @@ class LikelihoodChannel(Channel):
 
     name: ClassVar[str] = "likelihood"
 
+    def __post_init__(self) -> None:
+        LikelihoodBit(self.epsilon)  # refuses what it cannot serve
+
     def _public(self, users: Words) -> Floats:
         return public_laplace(public_words(self.seed, users, 1)) / LikelihoodBit(self.epsilon).inner
 
@@ -140,6 +147,9 @@ class LogLogChannel(Channel):
 
     name: ClassVar[str] = "loglog"
     bitwise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        LogLog(self.epsilon)  # refuses what it cannot serve
 
     def _public(self, users: Words) -> Floats:
         randomizer = LogLog(self.epsilon)
@@ -182,9 +192,16 @@ class LaplaceChannel(Channel):
     def _randomizer(self) -> LaplaceNumber:
         return LaplaceNumber(self.epsilon, self.questions)
 
+    def __post_init__(self) -> None:
+        if self._limit() > _LARGEST_REPORT:
+            raise ParameterError(
+                f"randomizer='laplace' cannot serve epsilon={self.epsilon!r} over {self.questions} questions: sums "
+                "would not fit into 64 bits; ask fewer questions or use another randomizer"
+            )
+
     def _limit(self) -> int:
         """Noise beyond this is as good as impossible, and is clamped so that sums fit: post-processing."""
-        return min(2**40, int(200 * self._randomizer().scale) + LaplaceNumber.steps)
+        return int(200 * self._randomizer().scale) + LaplaceNumber.steps
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (1,), "sums": (self.questions,)}
@@ -201,7 +218,8 @@ class LaplaceChannel(Channel):
         state["sums"] += self._numbers(payload).sum(axis=0)
 
     def valid(self, payload: Payload) -> NDArray[np.bool_]:
-        return np.asarray((np.abs(self._numbers(payload)) <= self._limit()).all(axis=1))
+        numbers, limit = self._numbers(payload), self._limit()
+        return np.asarray(((-limit <= numbers) & (numbers <= limit)).all(axis=1))  # abs(-2**63) is negative
 
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         count = max(1, int(state["asked"][0]))
@@ -219,6 +237,7 @@ class UnitChannel(Channel):
     whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        Codebook(self.epsilon)  # refuses what it cannot serve
         if self.questions < 2:
             raise ParameterError("randomizer='privunit' needs two questions or more")
 
@@ -261,13 +280,16 @@ class UnitChannel(Channel):
 
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         count = max(1, int(state["asked"][0]))
-        gain = unit_gain(Codebook(self.epsilon), self.questions)
-        variance = (1 / (self.questions * gain**2) + 1) / count
+        gain, square = unit_moments(Codebook(self.epsilon), self.questions)
+        variance = square / (gain**2 * count)
         return state["sums"] / (_FIXED * count * gain), np.full(self.questions, variance)
 
 
-def unit_gain(randomizer: Codebook, dimension: int) -> float:
-    """The mean inner product of the direction that is named with the vector that it is about."""
+def unit_moments(randomizer: Codebook, dimension: int) -> tuple[float, float]:
+    """The mean inner product of the direction that is named with the vector that it is about, and its mean square.
+
+    No coordinate of that direction has a larger mean square: across the vector it is at most ``1 / dimension``.
+    """
     # Order statistics of one coordinate of an evenly spread unit vector, whose square is Beta(1/2, (k - 1)/2).
     from scipy.stats import beta
 
@@ -279,9 +301,15 @@ def unit_gain(randomizer: Codebook, dimension: int) -> float:
     from scipy.stats import binom
 
     chance = binom.cdf(near - 1, size - 1, 1 - levels)
-    top = float(np.mean(values * chance)) * size  # the sum over the nearest
     close, far = randomizer.weights
-    return top * (close - far) / (near * close + (size - near) * far)
+    total = near * close + (size - near) * far
+    top, squares = float(np.mean(values * chance)) * size, float(np.mean(values**2 * chance)) * size  # of the nearest
+    return top * (close - far) / total, (squares * (close - far) + size / dimension * far) / total
+
+
+def unit_gain(randomizer: Codebook, dimension: int) -> float:
+    """What a named direction keeps of the vector that it is about."""
+    return unit_moments(randomizer, dimension)[0]
 
 
 CHANNELS: dict[str, type[Channel]] = {

@@ -18,7 +18,7 @@ from sfumato.local.wire import RejectedError, unpack_batches, unpack_report
 Words = NDArray[np.uint64]
 
 _BLOCK = 2**14  # reports at a time
-_SEEN = 2**14  # people in a block of the record of who has reported
+_SEEN = 2**10  # people in a block of the record of who has reported
 
 
 class Collector:
@@ -71,6 +71,8 @@ class Collector:
 
         ``first_user`` is the number of the first person; by default the number that each batch carries.
         """
+        if first_user is not None:
+            first_user = self._number(first_user)
         if not isinstance(reports, bytes | bytearray | memoryview):
             start = 0 if first_user is None else first_user
             return sum(self.add(report, user=start + i) for i, report in enumerate(reports))
@@ -124,7 +126,7 @@ class Collector:
     def _first_time(self, users: Words) -> NDArray[np.bool_]:
         """Which of these persons, in increasing order, report for the first time; from now on they have."""
         fresh = np.ones(len(users), dtype=np.bool_)
-        if self._whole_block(users):
+        if len(users) and self._whole_blocks(users):
             return fresh
         block = (users // np.uint64(_SEEN)).astype(np.int64)
         edges = np.flatnonzero(np.diff(block, prepend=-1, append=-1))
@@ -137,14 +139,15 @@ class Collector:
             seen[:] = np.packbits(bits, bitorder="little")
         return fresh
 
-    def _whole_block(self, users: Words) -> bool:
-        """Whether these are just the persons of one block that nobody of has reported: the quick way to note them."""
-        if len(users) != _SEEN or users[0] % np.uint64(_SEEN) or users[-1] - users[0] != _SEEN - 1:
+    def _whole_blocks(self, users: Words) -> bool:
+        """Whether these are all persons of a few blocks, of whom nobody has reported: the quick way to note them."""
+        if len(users) % _SEEN or int(users[0]) % _SEEN or int(users[-1]) - int(users[0]) != len(users) - 1:
             return False
-        key = int(users[0]) // _SEEN
-        if key in self._seen:
+        keys = range(int(users[0]) // _SEEN, int(users[-1]) // _SEEN + 1)
+        if any(key in self._seen for key in keys):
             return False
-        self._seen[key] = np.full(_SEEN // 8, 255, dtype=np.uint8)
+        for key in keys:
+            self._seen[key] = np.full(_SEEN // 8, 255, dtype=np.uint8)
         return True
 
     def __add__(self, other: object) -> Collector:
@@ -184,6 +187,14 @@ class Collector:
 
     # --- surviving a crash ----------------------------------------------------------------------------------
 
+    def _consistent(self) -> bool:
+        """Whether tallies count as many reports as there are, and no more persons than that are noted."""
+        state = self._state
+        tallied = int(state["asked"].sum()) if "asked" in state else int(state["bits"].sum())
+        counts = state["asked"] if "asked" in state else state["bits"]
+        noted = sum(int(np.bitwise_count(bits).sum()) for bits in self._seen.values())
+        return bool((counts >= 0).all()) and tallied == self.reports and noted <= self.reports
+
     def save(self, path: str | os.PathLike[str], position: int = 0) -> None:
         """Write a checkpoint: a crash leaves the old one or the new one. ``position``: how far the input was read."""
         from safetensors.numpy import save as pack
@@ -215,16 +226,38 @@ class Collector:
                 about = json.loads((container.metadata() or {})["sfumato-collector"])
                 arrays = {key: container.get_tensor(key) for key in container.keys()}  # noqa: SIM118
             found = cls(from_json(about["protocol"]))
-            found.reports, found.rejected = int(about["reports"]), Counter(about["rejected"])
+            found.reports, found.rejected = _count(about["reports"]), _counts(about["rejected"])
             for key, values in found._state.items():
                 stored = arrays.pop(f"state.{key}")
                 if stored.shape != values.shape or stored.dtype != np.int64:
                     raise ParameterError("the tallies do not fit the protocol")
                 found._state[key] = stored.copy()
             blocks, bits = arrays.pop("seen.blocks"), arrays.pop("seen.bits")
-            if bits.shape != (len(blocks), _SEEN // 8) or bits.dtype != np.uint8 or arrays:
-                raise ParameterError("the record of who has reported is damaged")
-            found._seen = {int(key): row.copy() for key, row in zip(blocks, bits, strict=True)}
-            return found, int(about["position"])
-        except (SafetensorError, SfumatoError, LookupError, ValueError, TypeError, OSError) as error:
+            found._seen = _who(blocks, bits, found)
+            if arrays or not found._consistent():
+                raise ParameterError("the tallies, the number of reports and who has reported do not agree")
+            return found, _count(about["position"])
+        except (SafetensorError, SfumatoError, LookupError, ValueError, TypeError, OSError, RecursionError) as error:
             raise FileFormatError(f"{name}: not a valid checkpoint ({error})") from None
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ParameterError(f"counts are whole numbers, 0 or more, got {value!r}")
+    return value
+
+
+def _counts(values: Any) -> Counter[str]:
+    if not isinstance(values, dict):
+        raise ParameterError("rejected reports are counted by reason")
+    return Counter({str(reason): _count(value) for reason, value in values.items()})
+
+
+def _who(blocks: NDArray[Any], bits: NDArray[Any], collector: Collector) -> dict[int, NDArray[np.uint8]]:
+    """Who has reported, from a checkpoint's blocks, refusing what none could have written."""
+    fits = blocks.dtype == np.int64 and blocks.ndim == 1 and bits.dtype == np.uint8
+    if not fits or bits.shape != (len(blocks), _SEEN // 8) or (np.diff(blocks) <= 0).any():
+        raise ParameterError("the record of who has reported is damaged")
+    if len(blocks) and not 0 <= int(blocks[0]) <= int(blocks[-1]) <= (collector.protocol.users - 1) // _SEEN:
+        raise ParameterError("persons beyond the protocol's have reported")
+    return {int(key): row.copy() for key, row in zip(blocks, bits, strict=True)}

@@ -88,7 +88,9 @@ class Density(Protocol):
             return self._parities(columns, users)
         scaled = self._scaled(columns)
         if self.randomizer == "privunit":
-            return np.eye(self.points)[self._cells(scaled, public_words(self._seed, users), users)]
+            corners = np.zeros((len(users), self.points))
+            corners[np.arange(len(users)), self._cells(scaled, public_words(self._seed, users), users)] = 1.0
+            return corners
         if self.channel.whole:
             asked = np.indices(self.shape).reshape(len(self.shape), 1, -1)
             return self._nearness(scaled[:, :, None], asked)
@@ -106,7 +108,8 @@ class Density(Protocol):
         scaled = columns
         for row, kind, size in zip(scaled, self.box.intervals(), self.shape, strict=True):
             row -= kind.low
-            row *= (size - 1) / (kind.high - kind.low)
+            row /= kind.high - kind.low  # first: the inverse of a tiny width would overflow
+            row *= size - 1
             np.minimum(row, size - 1, out=row)
         return scaled
 

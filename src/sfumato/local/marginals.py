@@ -64,6 +64,7 @@ class Marginals(Protocol):
         if not (0 < share < 1 or (share == 1 and self.ways == 1)):
             raise ParameterError(f"one_way must lie strictly between 0 and 1, got one_way={self.one_way!r}")
         object.__setattr__(self, "one_way", share)
+        self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 
     @cached_property
     def walsh(self) -> Walsh:
@@ -110,10 +111,20 @@ class Marginals(Protocol):
         return self.walsh.joint(codes, asked) if self.randomizer == "chebyshev" else self.walsh.parities(codes, asked)
 
     def spread(self, variance: float) -> float:
-        """Of a cell of a table of two binary columns, or of one: a quarter, or half, of a few coefficients."""
+        """Of the least certain cell of any table: it is one of columns with the fewest bits, binary ones as a rule."""
         assert self.one_way is not None
-        single, several = self.walsh.counts[0] / self.one_way, sum(self.walsh.counts[1:]) / max(1e-9, 1 - self.one_way)
-        return 4 * variance * ((2 * single + several) / 16 if self.ways > 1 else single / 4) / self.questions
+        shares = [self.one_way, *[(1 - self.one_way) / max(1, self.ways - 1)] * (self.ways - 1)]
+        each = [
+            4 * variance * count / (share * self.questions)
+            for count, share in zip(self.walsh.counts, shares, strict=True)
+        ]
+        masks = 2 ** min(self.walsh.bits) - 1
+
+        def cell(k: int) -> float:
+            parts = (math.comb(k, order) * masks**order * each[order - 1] for order in range(1, k + 1))
+            return float(sum(parts)) / (masks + 1) ** (2 * k)
+
+        return max(cell(k) for k in range(1, self.ways + 1))
 
     def release(self, state: State, reports: int) -> Any:
         from sfumato.releases.marginals import MarginalsRelease

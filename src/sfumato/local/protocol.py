@@ -139,11 +139,12 @@ class Protocol(ABC):
         """One batch of reports of consecutive persons, for simulation and for devices that serve many."""
         codes = read_records(self.box, records)
         self._users(first_user, max(1, len(codes)))
+        block = max(1, _BLOCK // self.questions) if self.channel.whole else _BLOCK
         parts = [
             self._payload(
-                codes[start : start + _BLOCK], self._users(first_user + start, len(codes[start : start + _BLOCK]))
+                codes[start : start + block], self._users(first_user + start, len(codes[start : start + block]))
             )
-            for start in range(0, len(codes), _BLOCK)
+            for start in range(0, len(codes), block)
         ]
         shape = (0,) if self.channel.bitwise else (0, self.channel.width)
         payload = np.concatenate(parts) if parts else np.zeros(shape, dtype=np.uint8)

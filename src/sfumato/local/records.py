@@ -48,7 +48,7 @@ def _row(box: Box, record: Any) -> Sequence[Any]:
         if missing:
             raise SchemaError(f"the record has no column {missing[0]!r}")
         return [record[name] for name in box.names]
-    values = [record] if np.ndim(record) == 0 else list(record)
+    values = list(record) if np.iterable(record) and not isinstance(record, str | bytes) else [record]
     if len(values) != box.dimension:
         raise SchemaError(f"a record must have {box.dimension} values, got {len(values)}")
     return values
@@ -66,22 +66,29 @@ def _codes(kind: Any, values: Any) -> Floats:
             return found
         return np.array([_place(places, value) for value in values], dtype=np.float64)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
-        return values.astype(np.float64)
+        with np.errstate(all="ignore"):  # a long double may be beyond; a warning that depends on values is an output
+            return values.astype(np.float64)
     return np.array([_number(value) for value in values], dtype=np.float64)
 
 
 def _place(places: Mapping[Any, int], value: Any) -> float:
     try:
         return float(places.get(value, np.nan))
-    except TypeError:  # not hashable
+    except Exception:  # not hashable, or worse: whatever a person holds, nothing shows
         return np.nan
 
 
 def _number(value: Any) -> float:
+    if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.ndarray) and _odd(value)):
+        return np.nan  # float() would warn, and a warning that depends on values is an output
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a person holds, nothing shows
         return np.nan
+
+
+def _odd(value: NDArray[Any]) -> bool:
+    return value.ndim > 0 or value is np.ma.masked or value.dtype.kind == "c"
 
 
 def within(box: Box, codes: Floats) -> Floats:

@@ -83,7 +83,7 @@ class SmoothQueries(Protocol):
             if isinstance(kind, Categorical):
                 row[:] = values * (np.pi / (len(kind.categories) - 1))
             else:
-                row[:] = np.arccos(np.clip(2 * (values - kind.low) / (kind.high - kind.low) - 1, -1.0, 1.0))
+                row[:] = np.arccos(np.clip(2 * ((values - kind.low) / (kind.high - kind.low)) - 1, -1.0, 1.0))
         return angles
 
     def spread(self, variance: float) -> float:

@@ -100,10 +100,8 @@ def fill(figure: Figure, seen: Seen, axes: list[Axes], stacked: bool) -> None:
     for unused in axes[seen.axes :]:
         unused.set_axis_off()
     used = axes[: seen.axes]
-    # Names beside bars and maps take their part of a narrow drawing.
-    chars = (
-        80 // shape_of(seen, stacked)[1] if not stacked else 28 if isinstance(seen.release, MarginalsRelease) else 40
-    )
+    narrow = 28 if isinstance(seen.release, MarginalsRelease) else 40  # names beside bars and maps take their part
+    chars = narrow if stacked else 80 // shape_of(seen, stacked)[1]
     draw_seen(seen, used, chars)
     for ax, panel in zip(used, seen.panels, strict=False):
         if isinstance(panel, Line | Shares):
@@ -187,8 +185,7 @@ def _draw_shares(ax: Axes, panel: Shares, chars: int, above: int) -> None:
 
 def _draw_pairs(ax: Axes, panel: Pairs, chars: int) -> None:
     colors = need("matplotlib.colors", "plot")
-    cmap = colors.LinearSegmentedColormap.from_list("sfumato", VALUES)
-    cmap.set_bad("none")
+    cmap = colors.LinearSegmentedColormap.from_list("sfumato", VALUES).with_extremes(bad="none")
     highest = float(np.nanmax(panel.values)) if np.isfinite(panel.values).any() else 1.0
     norm = colors.Normalize(0.0, max(highest, 0.05))
     count = len(panel.names)

@@ -47,13 +47,11 @@ def shape_words(release: Collected) -> str:
     if isinstance(release, CollectedDensity):
         shape = " x ".join(str(k + 1) for k in release.basis.degrees(release.box))
         return f"a density, piecewise linear between {shape} lattice points"
+    columns = "1 column" if release.box.dimension == 1 else f"{release.box.dimension} columns"
     if isinstance(release, MarginalsRelease):
-        columns = "1 column" if release.box.dimension == 1 else f"{release.box.dimension} columns"
         one = f"the shares of every category of {columns}"
         return one if release.ways == 1 else f"{one}, and every table of up to {release.ways} of them"
-    return (
-        f"{len(release.numbers):,} cosine moments, which answer smooth questions about {release.box.dimension} columns"
-    )
+    return f"{len(release.numbers):,} cosine moments, which answer smooth questions about {columns}"
 
 
 def trust_words(release: Collected) -> str:
@@ -197,8 +195,11 @@ def _shares(release: MarginalsRelease, confidence: float) -> Shares:
         for part, own in zip(parts, (release.table(name), *release.band(name, confidence)), strict=True):
             part.append(own[kept])
     drawn = groups[-1] + 1
-    whole = drawn == release.box.dimension and len(names) < MOST_BARS + 1
-    title = "share of the people" if whole else f"share of the people, first {drawn} of {release.box.dimension} columns"
+    title = "share of the people"
+    if drawn < release.box.dimension:
+        title += f", first {drawn} of {release.box.dimension} columns"
+    elif len(parts[0][-1]) < len(release.table(release.box.names[drawn - 1])):
+        title += f", first {len(names)} categories"
     values, low, high = (np.concatenate(part) for part in parts)
     return Shares(title, tuple(names), values, low, high, tuple(groups))
 

@@ -1,0 +1,465 @@
+"""The commands of the local model: protocols, reports, hostile files, crashes, simulations, plans.
+
+Noise cannot be seeded: each check of a noisy number fails by chance with a probability below 1e-9.
+"""
+
+import json
+import zipfile
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.cli import local_files
+from sfumato.cli.local_files import Places, Reading, load_checkpoint, save_checkpoint
+from sfumato.cli.local_order import made_up, whole_numbers
+from sfumato.cli.local_words import compared
+from sfumato.errors import FileFormatError, MissingFileError, ParameterError
+
+NUMBERS = "[columns.age]\nlow = 0\nhigh = 110\n[columns.bmi]\nlow = 10\nhigh = 60\n"
+GROUPS = '[columns.sex]\ncategories = ["F", "M"]\n[columns.ward]\ncategories = [1, 2, 3]\n'
+PEOPLE = 400
+
+
+@pytest.fixture
+def here(sfumato, tmp_path):
+    """Records and boxes beside a runner of commands."""
+    generator = np.random.default_rng(3)
+    lines = ["age,bmi,sex,ward"]
+    for _ in range(PEOPLE):
+        age, bmi = generator.normal(50, 12), generator.normal(27, 4)
+        lines.append(f"{age:.1f},{bmi:.1f},{generator.choice(['F', 'M'])},{generator.integers(1, 4)}")
+    lines[3] = ",,,"  # what is missing is replaced on the device
+    lines[4] = "-50,1e9,other,99"
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "numbers.toml").write_text(NUMBERS)
+    (tmp_path / "groups.toml").write_text(GROUPS)
+    return tmp_path
+
+
+def init(sfumato, kind="density", *more, box="numbers.toml", name="p.json"):
+    result = sfumato("local", "init", "--kind", kind, "--box", box, "--epsilon", 1, *more, "-o", name)
+    assert result.code == 0, result.err
+    return sf.local.load(name)
+
+
+# --- init -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "box", "more", "words"),
+    [
+        ("density", "numbers.toml", ("--lattice", "5,7"), ["5 x 7 lattice points of age, bmi", "hadamard, 1 bit"]),
+        (
+            "density",
+            "numbers.toml",
+            ("--randomizer", "laplace", "--lattice", 3),
+            ["each person answers all", "72 bytes"],
+        ),
+        ("smooth-queries", "numbers.toml", ("--degree", 4), ["15 cosine moments of age, bmi"]),
+        ("smooth-queries", "numbers.toml", ("--degree", "4,3", "--interactions", 1), ["5 cosine moments"]),
+        ("smooth-queries", "numbers.toml", ("--interactions", "cross"), ["cosine moments"]),
+        ("marginals", "groups.toml", ("--ways", 2, "--people", 500), ["tables of up to 2 columns of sex, ward"]),
+    ],
+)
+def test_a_protocol_is_made(sfumato, here, kind, box, more, words):
+    result = sfumato(
+        "local", "init", "--kind", kind, "--box", box, "--epsilon", 1, *more, "--users", 5000, "-o", "p.json"
+    )
+    assert result.code == 0 and result.err == ""
+    protocol = sf.local.load("p.json")
+    assert (protocol.kind, protocol.epsilon, protocol.users) == (kind, 1.0, 5000)
+    for word in (*words, f"Made a protocol: {kind}.", "local model", protocol.fingerprint.hex(), "0 to 4,999"):
+        assert word in result.out
+
+
+def test_a_protocol_as_plain_data(sfumato, here):
+    result = sfumato("local", "init", "--kind", "density", "--box", "numbers.toml", "--epsilon", 2, "--json")
+    assert result.data["protocol"] == json.loads((here / "protocol.json").read_text())
+    assert result.data["written"] == "protocol.json"
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "what is collected? give --kind, one of density, smooth-queries, marginals"),
+        (("--kind", "histogram"), "got 'histogram'"),
+        (("--kind", "density"), "which columns? give --box"),
+        (("--kind", "density", "--box", "numbers.toml"), "give --epsilon E"),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 0), "--epsilon must be positive"),
+        (("--kind", "density", "--box", "groups.toml", "--epsilon", 1), "--box: column 'sex' is categorical"),
+        (("--kind", "marginals", "--box", "numbers.toml", "--epsilon", 1), "--box: column 'age' is numeric"),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--ways", 2), "--ways is for --kind marginals"),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--lattice", "1"), "--lattice needs"),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--lattice", "a"), "--lattice needs a whole"),
+        (
+            ("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--randomizer", "x"),
+            "is one of hadamard, bit",
+        ),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--users", 0), "--users must be at least 1"),
+        (("--kind", "smooth-queries", "--box", "numbers.toml", "--epsilon", 1, "--interactions", "x"), "interactions"),
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "-o", "no/p.json"), "there is no folder 'no'"),
+    ],
+)
+def test_what_makes_no_protocol(sfumato, here, args, words):
+    sfumato("local", "init", *args).failed(2, words)
+
+
+def test_a_protocol_that_is_there_stays(sfumato, here):
+    init(sfumato)
+    before = (here / "p.json").read_text()
+    again = ("local", "init", "--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "-o", "p.json")
+    sfumato(*again).failed(2, "is there already")
+    assert (here / "p.json").read_text() == before
+    assert sfumato(*again, "--force").code == 0
+    assert (here / "p.json").read_text() != before  # another seed
+
+
+def test_numbers_of_options():
+    assert (whole_numbers("--x", None), whole_numbers("--x", "3"), whole_numbers("--x", "3,4")) == (None, 3, (3, 4))
+
+
+# --- encode and collect -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "box", "more"),
+    [
+        ("density", "numbers.toml", ()),
+        ("density", "numbers.toml", ("--randomizer", "laplace", "--lattice", 3)),
+        ("density", "numbers.toml", ("--randomizer", "loglog")),
+        ("smooth-queries", "numbers.toml", ()),
+        ("marginals", "groups.toml", ()),
+    ],
+)
+def test_from_records_to_a_release(sfumato, here, kind, box, more):
+    protocol = init(sfumato, kind, *more, box=box)
+    told = sfumato("local", "encode", "p.json", "people.csv", "--first-user", 7, "-o", "r.bin", "--json").data
+    assert (told["people"], told["first_user"], told["next_user"]) == (PEOPLE, 7, PEOPLE + 7)
+    assert told["bytes"] == (here / "r.bin").stat().st_size
+    result = sfumato("local", "collect", "p.json", "r.bin", "-o", "c.sfumato")
+    assert result.code == 0 and result.err == ""
+    for words in ("Collected", "1-differential privacy", "nobody had to be trusted", f"reports    {PEOPLE}", "none"):
+        assert words in result.out
+    release = sf.load("c.sfumato")
+    assert release.guarantee == protocol.guarantee and release.guarantee.model == "local"
+
+
+def test_what_encoding_says(sfumato, here):
+    init(sfumato)
+    result = sfumato("local", "encode", "p.json", "people.csv", "-o", "r.bin")
+    for words in ("Encoded 400 persons.", "numbers 0 to 399", "--first-user 400", "saw the records"):
+        assert words in result.out
+    assert "on the device" in " ".join(sfumato("local", "encode", "--help").out.split())
+
+
+def test_the_page_and_the_picture(sfumato, here):
+    pytest.importorskip("matplotlib")
+    init(sfumato)
+    sfumato("local", "encode", "p.json", "people.csv")
+    result = sfumato("local", "collect", "p.json", "reports.bin", "--report", "c.html", "--plot", "c.png", "--json")
+    assert (result.data["report"], result.data["plot"], result.data["reports"]) == ("c.html", "c.png", PEOPLE)
+    assert "nobody had to be trusted" in (here / "c.html").read_text()
+    assert (here / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("encode", "no.json", "people.csv"), 3, "no.json: there is no such file"),
+        (("encode", "people.csv", "people.csv"), 3, "not a valid sfumato protocol"),
+        (("encode", "p.json", "no.csv"), 3, "no.csv: there is no such file"),
+        (("encode", "p.json", "people.csv", "--first-user", 2**50), 2, "--first-user: users must lie in"),
+        (("encode", "p.json", "people.csv", "--first-user", -1), 2, "--first-user: users must lie in"),
+        (("encode", "p.json", "people.csv", "-o", "p.json", "--force"), 2, "is what is read"),
+        (("encode", "m.json", "numbers.csv"), 2, "no column 'sex'"),
+        (("collect", "p.json"), 2, "Missing argument"),
+        (("collect", "p.json", "no.bin"), 3, "no.bin: there is no such file"),
+        (("collect", "p.json", "people.csv"), 2, "no report was taken, rejected: 1, another version: 1"),
+        (("collect", "p.json", "empty.bin"), 2, "no report was taken, rejected: none"),
+        (("collect", "p.json", "empty.bin", "empty.bin"), 2, "is given twice"),
+        (("collect", "p.json", "empty.bin", "-o", "empty.bin", "--force"), 2, "choose another name"),
+        (("collect", "p.json", "empty.bin", "--checkpoint", "people.csv"), 3, "not a valid checkpoint"),
+        (("collect", "p.json", "empty.bin", "--checkpoint", "no/s.ckpt"), 2, "there is no folder"),
+        (("simulate", "p.json"), 2, "who reports?"),
+        (("simulate", "p.json", "--people", 0), 2, "--people must lie in"),
+    ],
+)
+def test_what_cannot_work(sfumato, here, args, code, words):
+    init(sfumato)
+    init(sfumato, "marginals", box="groups.toml", name="m.json")
+    (here / "numbers.csv").write_text("age,bmi\n1,2\n")
+    (here / "empty.bin").write_bytes(b"")
+    sfumato("local", *args).failed(code, words)
+    assert not list(here.glob("*.half")) and not list(here.glob(".*"))
+
+
+# --- hostile files ----------------------------------------------------------------------------------------------
+
+
+def reports_file(protocol, parts, seed=0):
+    """Batches of so many people each, and what stands between them."""
+    data, first = b"", 0
+    for part in parts:
+        if isinstance(part, bytes):
+            data += part
+        else:
+            data += protocol.encode_many(np.full((part, 2), 30.0), first)
+            first += part
+    return data
+
+
+def test_hostile_reports_are_counted_and_nothing_else(sfumato, here):
+    protocol, other = init(sfumato), init(sfumato, name="other.json")
+    batch = protocol.encode_many(np.full((8, 2), 30.0), 900)
+    huge = batch[:22] + (2**31).to_bytes(8, "little")
+    foreign = other.encode_many(np.full((40, 2), 30.0))
+    newer = batch[:4] + b"\x02" + batch[5:]
+    single = protocol.encode([30.0, 30.0])
+    bad = single[:-1] + b"\x07"
+    beyond = single[:10] + (2**63).to_bytes(8, "little") + single[18:]
+    parts = [100, b"noise" * 50, 50, huge, 20, foreign, newer, single, bad, beyond, 30, single, batch[:-1]]
+    (here / "r.bin").write_bytes(reports_file(protocol, parts))
+    data = sfumato("local", "collect", "p.json", "r.bin", "--json").data
+    assert data["reports"] == 202
+    # What follows a foreign batch is skipped up to the next report of this protocol, and counted once.
+    assert data["rejected"] == {
+        "another version": 1,
+        "truncated": 2,
+        "another protocol": 1,
+        "malformed": 1,
+        "unknown person": 1,
+    }
+
+
+def test_a_batch_that_is_sent_again_counts_once(sfumato, here):
+    protocol = init(sfumato)
+    batch = protocol.encode_many(np.full((500, 2), 30.0))
+    (here / "a.bin").write_bytes(batch)
+    (here / "b.bin").write_bytes(batch)
+    data = sfumato("local", "collect", "p.json", "a.bin", "b.bin", "--json").data
+    assert (data["reports"], data["rejected"]) == (500, {"second report": 500})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_file_stops_the_collector(sfumato, here, seed):
+    """Bytes of a good file, changed at random."""
+    protocol, generator = init(sfumato), np.random.default_rng(seed)
+    data = bytearray(reports_file(protocol, [20, protocol.encode([1.0, 20.0]), 30, 9]))
+    for _ in range(int(generator.integers(1, 12))):
+        place = int(generator.integers(0, len(data)))
+        data[place] = int(generator.integers(0, 256))
+    data = data[: int(generator.integers(1, len(data) + 1))]
+    (here / "r.bin").write_bytes(bytes(data))
+    reading = Reading(protocol.collector(), Places())
+    reading.read(here / "r.bin", lambda: None, lambda _: None)
+    assert reading.collector.reports <= 60
+
+
+# --- crashes ----------------------------------------------------------------------------------------------------
+
+
+class Crash(Exception):
+    """The machine went down."""
+
+
+def in_one_go(protocol, *files):
+    reading = Reading(protocol.collector(), Places())
+    for file in files:
+        reading.read(file, lambda: None, lambda _: None)
+    return reading.collector
+
+
+def same(one, other):
+    assert one.reports == other.reports and one.rejected == other.rejected
+    assert all(np.array_equal(values, other._state[name]) for name, values in one._state.items())
+
+
+@pytest.mark.parametrize("crash_at", range(1, 9))
+def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypatch, crash_at):
+    monkeypatch.setattr(local_files, "EVERY", 0.0)  # a checkpoint after every batch
+    protocol = init(sfumato)
+    numbered = protocol.encode([40.0, 20.0])
+    (here / "a.bin").write_bytes(reports_file(protocol, [100, numbered, b"junk", 200, numbered]))
+    later = protocol.encode_many(np.full((300, 2), 20.0), 5000) + protocol.encode_many(np.full((9, 2), 1.0), 9000)
+    (here / "b.bin").write_bytes(later)
+    files, checkpoint = [here / "a.bin", here / "b.bin"], here / "s.ckpt"
+    whole = in_one_go(protocol, *files)
+    reading, saves = Reading(protocol.collector(), Places()), 0
+
+    def save_and_crash():
+        nonlocal saves
+        saves += 1
+        if saves == crash_at:
+            raise Crash
+        save_checkpoint(checkpoint, reading)
+
+    def run():
+        for file in files:
+            reading.read(file, save_and_crash, lambda _: None)
+            save_and_crash()
+
+    with pytest.raises(Crash):
+        run()
+    again = load_checkpoint(checkpoint, protocol) if checkpoint.exists() else Reading(protocol.collector(), Places())
+    for file in files:
+        again.read(file, lambda: None, lambda _: None)
+    same(again.collector, whole)
+    assert again.collector.reports == 611
+
+
+def test_a_checkpoint_grows_from_day_to_day(sfumato, here):
+    protocol = init(sfumato)
+    collect = ("local", "collect", "p.json", "r.bin", "--checkpoint", "s.ckpt", "--force", "--json")
+    first, second = (protocol.encode_many(np.full((100, 2), 30.0), start) for start in (0, 100))
+    (here / "r.bin").write_bytes(first + second[:-3])
+    data = sfumato(*collect).data
+    assert (data["reports"], data["new"], data["rejected"]) == (100, 100, {"truncated": 1})
+    (here / "r.bin").write_bytes(first + second)  # the writer has finished
+    data = sfumato(*collect).data
+    assert (data["reports"], data["new"], data["rejected"]) == (200, 100, {})
+    assert sfumato(*collect).data["new"] == 0
+    (here / "r.bin").write_bytes(second + first)
+    sfumato(*collect[:-1]).failed(2, "does not begin with what the checkpoint has read of it")
+
+
+def test_what_is_said_of_a_later_run(sfumato, here):
+    init(sfumato)
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "a.bin")
+    sfumato("local", "encode", "p.json", "people.csv", "--first-user", 400, "-o", "b.bin")
+    for name in ("a", "b"):
+        result = sfumato("local", "collect", "p.json", f"{name}.bin", "--checkpoint", "s.ckpt", "-o", f"{name}.sfumato")
+    assert "800 (400 of them new)" in result.out and "s.ckpt  the checkpoint" in result.out
+
+
+def test_a_checkpoint_of_another_protocol_is_refused(sfumato, here):
+    protocol, other = init(sfumato), init(sfumato, name="other.json")
+    (here / "r.bin").write_bytes(other.encode_many(np.full((5, 2), 30.0)))
+    assert sfumato("local", "collect", "other.json", "r.bin", "--checkpoint", "s.ckpt").code == 0
+    result = sfumato("local", "collect", "p.json", "r.bin", "--checkpoint", "s.ckpt", "-o", "x.sfumato")
+    result.failed(2, "--checkpoint: s.ckpt: is of another protocol")
+    assert load_checkpoint(here / "s.ckpt", other).collector.reports == 5
+    with pytest.raises(MissingFileError):
+        load_checkpoint(here / "no.ckpt", protocol)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"[]", None])
+def test_damaged_checkpoints_are_refused(sfumato, here, content):
+    protocol, path = init(sfumato), here / "s.ckpt"
+    save_checkpoint(path, Reading(protocol.collector(), Places()))
+    if content is None:
+        with zipfile.ZipFile(path, "w") as container:
+            container.writestr("positions.json", '{"at": {"x": 3}, "digests": {}}')
+            container.writestr("collector", b"x")
+    else:
+        path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="not a valid checkpoint"):
+        load_checkpoint(path, protocol)
+
+
+def test_rejections_are_in_the_checkpoint_but_not_those_of_an_unfinished_end(sfumato, here):
+    protocol, path = init(sfumato), here / "r.bin"
+    path.write_bytes(reports_file(protocol, [10, b"junk", 10, b"tail"]))
+    reading = Reading(protocol.collector(), Places())
+    reading.read(path, lambda: None, lambda _: None)
+    save_checkpoint(here / "s.ckpt", reading)
+    again = load_checkpoint(here / "s.ckpt", protocol)
+    assert reading.pending == Counter({"truncated": 1}) or sum(reading.pending.values()) == 1
+    assert again.collector.rejected == reading.collector.rejected and not again.pending
+    assert sum(again.collector.rejected.values()) == 1
+
+
+# --- simulate and plan ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "box", "what"),
+    [
+        ("density", "numbers.toml", "121 lattice masses"),
+        ("smooth-queries", "numbers.toml", "35 cosine moments"),
+        ("marginals", "groups.toml", "6 cells of tables of 2 columns"),
+    ],
+)
+def test_a_simulation_is_as_good_as_planned(sfumato, here, kind, box, what):
+    """Estimates are normal with the planned deviation at most: beyond 7 of them with probability 3e-12 each."""
+    init(sfumato, kind, box=box)
+    before = sorted(path.name for path in here.iterdir())
+    for args in (("--people", 20_000), ("people.csv",), ("people.csv", "--people", 20_000)):
+        data = sfumato("local", "simulate", "p.json", *args, "--json").data
+        assert data["largest_error"] < 7 * data["planned_deviation"] and data["mean_error"] > 0
+        assert data["people"] == (PEOPLE if args == ("people.csv",) else 20_000)
+    text = sfumato("local", "simulate", "p.json", "people.csv").out
+    for words in ("A simulation with 400 persons", f"compared          {what}", "bit a person", "planned"):
+        assert words in text
+    assert sorted(path.name for path in here.iterdir()) == before
+
+
+def test_the_truth_of_a_simulation_is_the_truth():
+    """Without noise (epsilon so large that nothing is flipped) and with everybody at a lattice point."""
+    box = sf.Box({"a": (0, 4), "b": (0, 2)})
+    protocol = sf.local.Density(box, 1.0, seed=1, lattice=(5, 3))
+    people = made_up(box, 10).repeated(1)
+    people = type(people)(("a", "b"), (np.array([0.0, 4.0, 1.5, np.nan]), np.array([0.0, 9.0, 1.0, 1.0])))
+    collector = protocol.collector()
+    collector.add_many(protocol.encode_many(people))
+    _, truth, _ = compared(protocol, collector.release(), people)
+    wanted = np.zeros((5, 3))
+    wanted[0, 0] = wanted[4, 2] = wanted[2, 1] = 0.25
+    wanted[1, 1] += 0.125
+    wanted[2, 1] += 0.125
+    assert np.allclose(truth.reshape(5, 3), wanted)
+
+
+def test_people_who_do_not_exist_are_within_the_box():
+    box = sf.Box({"a": (-3, 5), "b": sf.Categorical(["x", "y", "z"]), "c": sf.Integer(0, 9)})
+    people = made_up(box, 1000)
+    assert people["a"].min() >= -3 and people["a"].max() <= 5 and len(people) == 1000
+    counts = Counter(people["b"].tolist())
+    assert counts["x"] > counts["y"] > counts["z"] > 0
+
+
+def test_a_plan_and_its_inverse(sfumato, here):
+    args = ("local", "plan", "--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--json")
+    given = sfumato(*args, "--people", 1_000_000).data
+    assert 0.001 < given["deviation"] < 0.0025 < given["error"]
+    back = sfumato(*args, "--error", given["error"]).data
+    assert abs(back["people"] - 1_000_000) <= 1
+    errors = [row["error"] for row in given["compared"]]
+    people = [row["people"] for row in back["compared"]]
+    assert errors == sorted(errors, reverse=True) and people == sorted(people, reverse=True) and len(errors) == 5
+    assert list(here.glob("*.json")) == []
+
+
+def test_what_a_plan_says(sfumato, here):
+    result = sfumato("local", "plan", "--kind", "marginals", "--box", "groups.toml", "--epsilon", 1, "--error", ".01")
+    for words in ("A plan: nobody was asked anything", "tables of up to 2 columns", "0.01 of any", "epsilon", "0.25"):
+        assert words in result.out
+    init(sfumato, "density", "--randomizer", "loglog")
+    data = sfumato("local", "plan", "--protocol", "p.json", "--people", 1000, "--json").data
+    assert len(data["compared"]) == 3  # this randomizer serves no larger epsilon
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1), "give --people N"),
+        (("--protocol", "p.json", "--people", 3, "--error", 1), "one of them"),
+        (("--protocol", "p.json", "--kind", "density", "--people", 3), "not both"),
+        (("--protocol", "p.json", "--people", 0), "--people must be at least 1"),
+        (("--protocol", "p.json", "--error", 0), "--error must be positive"),
+        (("--protocol", "p.json", "--error", 1, "--confidence", 2), "--confidence must lie"),
+    ],
+)
+def test_what_makes_no_plan(sfumato, here, args, words):
+    init(sfumato)
+    sfumato("local", "plan", *args).failed(2, words)
+
+
+def test_places_of_unknown_files_are_the_beginning(tmp_path):
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"abc")
+    places = Places({str(path): 2}, {str(path): "0"})
+    with pytest.raises(ParameterError, match="does not begin"):
+        places.start(path, b"abc")
+    assert places.start(tmp_path / "y.bin", b"abc")[0] == 0

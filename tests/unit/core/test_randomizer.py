@@ -1,0 +1,317 @@
+"""What a device sends: bits and small numbers, in shape, whatever comes in, decided by the words that were drawn."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from sfumato.checks import as_written
+from sfumato.core import sampling
+from sfumato.core.randomizer import (
+    UNIT,
+    Codebook,
+    LaplaceNumber,
+    LikelihoodBit,
+    LogLog,
+    OneBit,
+    exp_below,
+    likelihoods,
+    round_at_random,
+)
+from sfumato.errors import ParameterError, ParameterTypeError
+
+RANDOMIZERS = [OneBit, LaplaceNumber, LikelihoodBit, LogLog, Codebook]
+ODD = np.array([0.0, 1.0, 0.5, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0])
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """Let the samplers return chosen numbers, in the shape that is asked for."""
+
+    def feed(**chosen):
+        for name, values in chosen.items():
+            waiting = iter(values)
+            kind = np.uint32 if name == "words32" else np.int64
+            monkeypatch.setattr(sampling, name, lambda count, *_, w=waiting, k=kind: _next(w, count, k))
+
+    return feed
+
+
+def _next(waiting, count, kind):
+    value = np.asarray(next(waiting), dtype=kind)
+    size = count if isinstance(count, int) else len(count)
+    return np.broadcast_to(value, (size,)) if value.ndim == 0 else value
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, Fraction(1, 3)])
+def test_an_epsilon_that_is_none_is_refused(randomizer, epsilon):
+    with pytest.raises(ParameterError, match="epsilon must be"):
+        randomizer(epsilon)
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+@pytest.mark.parametrize("epsilon", ["1", None, True, 1j, [1.0]])
+def test_an_epsilon_of_another_type_is_refused(randomizer, epsilon):
+    with pytest.raises(ParameterTypeError, match="epsilon must be a number"):
+        randomizer(epsilon)
+
+
+@pytest.mark.parametrize(("randomizer", "most"), [(LikelihoodBit, 8.0), (LogLog, 2 * math.log(2)), (Codebook, 16.0)])
+def test_an_epsilon_that_a_randomizer_cannot_serve_is_refused(randomizer, most):
+    randomizer(most)
+    beyond = math.nextafter(most, math.inf)
+    with pytest.raises(ParameterError, match=f"epsilon.*{beyond}"):
+        randomizer(beyond)
+
+
+@pytest.mark.parametrize("tries", [0, 1, 257, -1])
+def test_too_few_or_too_many_tries_are_refused(tries):
+    with pytest.raises(ParameterError, match="tries must"):
+        LogLog(1.0, tries)
+
+
+@pytest.mark.parametrize(("name", "value"), [("tries", 2.0), ("tries", "3"), ("shares", 1.5), ("shares", True)])
+def test_counts_of_another_type_are_refused(name, value):
+    with pytest.raises(ParameterTypeError, match=f"{name} must be a whole number"):
+        (LogLog if name == "tries" else LaplaceNumber)(1.0, value)
+
+
+def test_a_number_of_shares_below_one_is_refused():
+    with pytest.raises(ParameterError, match="shares must be at least 1"):
+        LaplaceNumber(1.0, 0)
+
+
+@pytest.mark.parametrize(("size", "near"), [(1, 1), (257, 64), (4, 4), (4, 0), (4, -1), (0, 0)])
+def test_a_codebook_that_cannot_be_is_refused(size, near):
+    with pytest.raises(ParameterError, match="near < size <= 256"):
+        Codebook(1.0, size, near)
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS)
+def test_a_randomizer_cannot_be_changed(randomizer):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        randomizer(1.0).epsilon = 2.0
+    assert randomizer(1.0) == randomizer(1.0) != randomizer(0.5)
+
+
+# --- exponentials from below ------------------------------------------------------------------------------------------
+
+
+@given(st.floats(1e-12, 1000), st.integers(1, 40))
+def test_exponentials_are_below_and_close(epsilon, part):
+    with mp.workdps(120):
+        factor = Fraction(part, 40)
+        exponent = as_written(epsilon) * factor
+        true, found = mp.e ** (mpf(exponent.numerator) / exponent.denominator), exp_below(epsilon, factor)
+        ratio = mpf(found.numerator) / found.denominator / true
+        assert 1 - mpf(10) ** -49 < ratio < 1
+
+
+def test_epsilon_is_read_as_it_is_written():
+    """0.1 is one tenth, and not the double next to it, which is larger."""
+    with mp.workdps(60):
+        found = exp_below(0.1)
+        tenth = mp.e ** (mpf(1) / 10)
+        assert mpf(found.numerator) / found.denominator < tenth < mp.e ** mpf(0.1)
+
+
+def test_the_decimal_context_of_the_caller_does_not_matter():
+    from decimal import ROUND_CEILING, Inexact, localcontext
+
+    expected = exp_below(1.3)
+    with localcontext() as context:
+        context.prec, context.rounding, context.traps[Inexact] = 3, ROUND_CEILING, True
+        assert exp_below(1.3) == expected
+
+
+# --- one bit ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_bit_is_flipped_just_below_the_threshold(draws):
+    randomizer = OneBit(1.0)
+    t = randomizer.threshold
+    draws(words32=[[0, t - 1, t, UNIT - 1]] * 2)
+    assert randomizer.flip(np.zeros(4, dtype=np.uint8)).tolist() == [1, 1, 0, 0]
+    assert randomizer.flip(np.ones(4, dtype=np.uint8)).tolist() == [0, 0, 1, 1]
+
+
+def test_the_threshold_is_the_least_that_is_within_epsilon():
+    for epsilon in (0.01, 1.0, 5.0):
+        t, odds = OneBit(epsilon).threshold, exp_below(epsilon)
+        assert Fraction(UNIT - t, t) <= odds < Fraction(UNIT - t + 1, t - 1)
+
+
+def test_a_bit_keeps_the_hyperbolic_tangent_of_half_of_epsilon():
+    for epsilon in (0.01, 0.5, 1.0, 4.0):
+        randomizer = OneBit(epsilon)
+        assert randomizer.gain == pytest.approx(math.tanh(epsilon / 2), rel=1e-7)
+        assert randomizer.flip_probability == Fraction(randomizer.threshold, 2**32)
+
+
+@pytest.mark.parametrize("epsilon", [23, 50.0, 1e4])
+def test_one_word_always_flips(epsilon):
+    assert OneBit(epsilon).threshold == 1
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (3, 2)])
+def test_bits_keep_their_shape(shape):
+    for sent in (OneBit(1.0).flip(np.zeros(shape, dtype=np.uint8)), OneBit(1.0).send(np.zeros(shape))):
+        assert sent.shape == shape and sent.dtype == np.uint8 and set(sent.ravel().tolist()) <= {0, 1}
+
+
+def test_numbers_become_bits_at_their_share_of_words(draws):
+    words = [0, 1, 2**31 - 1, 2**31, UNIT - 2, UNIT - 1]
+    for value, expected in [(0.0, 0), (-3.0, 0), (-np.inf, 0), (0.5, 3), (np.nan, 3), (1.0, 6), (9.0, 6), (np.inf, 6),
+                            (2.0**-32, 1), (5e-324, 1), (1 - 2.0**-32, 5)]:  # fmt: skip
+        draws(words32=[words])
+        assert round_at_random(np.full(6, value)).tolist() == [1] * expected + [0] * (6 - expected)
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=20))
+def test_any_number_is_sent_as_a_bit(values):
+    array = np.array(values)
+    before = array.tobytes()
+    assert set(OneBit(1.0).send(array).tolist()) <= {0, 1}
+    assert array.tobytes() == before
+
+
+# --- Laplace ----------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_whole_steps_within_the_grid_before_noise(draws):
+    draws(discrete_laplace=[0])
+    sent = LaplaceNumber(1.0).send(ODD)
+    assert sent.tolist() == [0, 2**16, 2**15, 2**15, 2**16, 0, 2**16, 0, 0, 0]
+    assert sent.dtype == np.int64
+
+
+def test_noise_is_added_and_keeps_the_shape(draws):
+    draws(discrete_laplace=[[5, -7, 0, 2**40]])
+    assert LaplaceNumber(1.0).send(np.array([[0, 1], [0.5, np.nan]])).tolist() == [[5, 65529], [32768, 2**40 + 32768]]
+
+
+def test_the_scale_is_the_range_over_a_share_of_epsilon():
+    assert LaplaceNumber(0.1, 3).scale == 2**16 * 30
+    assert LaplaceNumber(2.0).scale == 2**15
+
+
+# --- Algorithm 3 ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 8.0])
+def test_inner_is_just_below_its_formula(epsilon):
+    with mp.workdps(40):
+        formula = mp.log(2 - mp.e ** -mpf(epsilon))
+        assert formula * (1 - mpf("2e-6")) < LikelihoodBit(epsilon).inner < formula
+
+
+def test_probabilities_are_half_where_nothing_can_be_told():
+    randomizer = LikelihoodBit(1.0)
+    assert randomizer.probabilities(np.zeros(5), np.array([-9, -0.1, 0, 0.3, 7.0])).tolist() == [2**52] * 5
+    assert randomizer.probabilities(np.array([0.6]), np.array([0.3])).tolist() == [2**52]  # y is midway to v
+
+
+def test_probabilities_stay_within_those_of_the_ends():
+    randomizer = LikelihoodBit(2.0)
+    ends = likelihoods(np.array([1.0, 1.0]), np.array([-2.0, 2.0]), randomizer.inner)
+    public = np.array([-1e300, -1.0, 0.0, 0.5, 1.0, 2.0**53 + 2, 1e300])
+    chances = randomizer.probabilities(ODD[:, None], public[None, :])
+    assert chances.shape == (10, 7) and chances.dtype == np.int64
+    assert ends[0] <= chances.min() and chances.max() <= ends[1] < 2**53
+    assert (chances[3] == randomizer.probabilities(np.full(7, 0.5), public)).all()  # not a number: one half
+
+
+def test_a_likelihood_bit_is_one_just_below_its_probability(draws):
+    randomizer = LikelihoodBit(1.0)
+    chance = int(randomizer.probabilities(np.array([1.0]), np.array([2.0]))[0])
+    draws(words53=[[0, chance - 1, chance, 2**53 - 1]])
+    sent = randomizer.send(np.ones(4), np.full(4, 2.0))
+    assert sent.tolist() == [1, 1, 0, 0] and sent.dtype == np.uint8
+
+
+# --- Algorithm 8 ------------------------------------------------------------------------------------------------------
+
+
+def test_inner_is_half_of_epsilon_or_less():
+    assert 0.4999995 < LogLog(1.0).inner <= 0.5 * (1 - 2.0**-20)
+
+
+def test_one_of_those_kept_is_named(draws):
+    """Words zero keep, and the largest words drop; then the place among those kept is drawn."""
+    keep, drop = 0, 2**53 - 1
+    rows = [[drop, keep, drop, keep], [drop, keep, drop, keep], [keep, drop, drop, drop], [drop] * 4]
+    draws(words53=[np.ravel(rows)], uniform_below=[[0, 1, 0, 2]])
+    assert LogLog(1.0, 4).send(np.zeros(4), np.zeros((4, 4))).tolist() == [1, 3, 0, 2]
+
+
+def test_the_place_is_drawn_among_as_many_as_were_kept(monkeypatch):
+    asked = []
+    keep, drop = 0, 2**53 - 1
+    monkeypatch.setattr(
+        sampling, "words53", lambda count: np.array([keep, keep, drop, drop, drop, drop, keep, keep, keep])
+    )
+    monkeypatch.setattr(
+        sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or np.zeros(3, np.int64)
+    )
+    assert LogLog(1.0, 3).send(np.zeros(3), np.zeros((3, 3))).tolist() == [0, 0, 0]
+    assert asked == [[2, 3, 3]]  # none kept: all of them
+
+
+@pytest.mark.parametrize("tries", [2, 16, 256])
+def test_names_are_of_tries(tries):
+    sent = LogLog(1.0, tries).send(ODD, np.linspace(-9, 9, 10 * tries).reshape(10, tries))
+    assert sent.dtype == np.uint8 and sent.shape == (10,) and sent.max() < tries
+
+
+# --- codebooks --------------------------------------------------------------------------------------------------------
+
+
+def test_weights_are_within_epsilon():
+    close, far = Codebook(1.0).weights
+    assert far == 2**16 and close == math.floor(math.e * 2**16)
+    assert Codebook(1.0).size == 256 and Codebook(1.0).near == 64
+
+
+def test_draws_name_the_nearest_first(draws):
+    """Near places take ``close`` draws each, the others ``far``."""
+    randomizer = Codebook(1.0, size=4, near=2)
+    close, far = randomizer.weights
+    first = [
+        0,
+        close - 1,
+        close,
+        2 * close - 1,
+        2 * close,
+        2 * close + far - 1,
+        2 * close + far,
+        2 * close + 2 * far - 1,
+    ]
+    draws(uniform_below=[first])
+    sent = randomizer.send(np.tile([0.1, 0.9, -0.5, 0.3], (8, 1)))
+    assert sent.tolist() == [1, 1, 3, 3, 0, 0, 2, 2] and sent.dtype == np.uint8
+
+
+@pytest.mark.parametrize("closeness", [[np.nan] * 4, [np.inf, -np.inf, np.nan, 0.0], [0.0] * 4, [1e308, -1e308, 0, 0]])
+def test_whatever_the_vector_every_direction_has_one_place(draws, closeness):
+    randomizer = Codebook(1.0, size=4, near=2)
+    close, far = randomizer.weights
+    draws(uniform_below=[[0, close, 2 * close, 2 * close + far]])
+    assert sorted(randomizer.send(np.tile(closeness, (4, 1))).tolist()) == [0, 1, 2, 3]
+
+
+def test_no_vectors_give_no_names():
+    assert Codebook(1.0).send(np.zeros((0, 256))).shape == (0,)
+
+
+def test_the_largest_codebook_fits_into_64_bits():
+    sent = Codebook(16.0, size=256, near=255).send(np.tile(np.arange(256.0), (200, 1)))
+    assert sent.shape == (200,)
