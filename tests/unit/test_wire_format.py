@@ -90,7 +90,7 @@ class Device:
         question = self.below(self.word(user, 0), questions)
         cell = 0
         for j, (column, value, size) in enumerate(zip(self.box, values, sizes, strict=True)):
-            scaled = min((value - column["low"]) * ((size - 1) / (column["high"] - column["low"])), size - 1)
+            scaled = min((value - column["low"]) / (column["high"] - column["low"]) * (size - 1), size - 1)
             word = self.word(user, 0 if j < 2 else 1 + j - j % 2)
             cell = cell * size + math.floor(scaled + self.dither(word, j % 2))
         return question, (cell & (question + 1)).bit_count() & 1
@@ -113,7 +113,7 @@ class Device:
             if column["kind"] == "categorical":
                 angle = value * math.pi / (len(column["categories"]) - 1)
             else:
-                unit = 2 * (value - column["low"]) / (column["high"] - column["low"]) - 1
+                unit = 2 * ((value - column["low"]) / (column["high"] - column["low"])) - 1
                 angle = math.acos(min(max(unit, -1.0), 1.0))
             product *= math.cos(frequency * angle)
         return question, (1 + product) / 2

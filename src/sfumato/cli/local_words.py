@@ -116,7 +116,7 @@ def _masses(protocol: Density, columns: Floats) -> Floats:
     shape = protocol.shape
     lows, parts = [], []
     for values, kind, size in zip(columns, protocol.box.intervals(), shape, strict=True):
-        scaled = (values - kind.low) * ((size - 1) / (kind.high - kind.low))
+        scaled = (values - kind.low) / (kind.high - kind.low) * (size - 1)
         low = np.minimum(scaled.astype(np.int64), size - 2)
         lows.append(low)
         parts.append(np.clip(scaled - low, 0.0, 1.0))

@@ -88,6 +88,7 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
 def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]], dict[str, Any], list[Any]]:
     """What there is to say of this kind of release in words and as plain data, and a picture of it."""
     from sfumato.cli import words
+    from sfumato.plotting.collected_panels import is_collected, reports_of
 
     if isinstance(release, sf.MachineRelease):
         from sfumato.cli.machine_words import learner_noise_lines, machine_data, machine_rows
@@ -101,6 +102,11 @@ def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]],
         rows = [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
         return rows, value_data(seen), [value_picture(seen, screen()), ""]
     noise = ("noise", words.noise_lines(release.law))
+    if is_collected(release):
+        from sfumato.cli.local_words import collected_rows
+
+        target, reports = ("target", words.target_lines(release)), reports_of(release)
+        return [*collected_rows(release), ("reports", [f"{reports:,}"]), noise, target], {"reports": reports}, []
     if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
         from sfumato.cli.density_words import density_data, density_rows
 

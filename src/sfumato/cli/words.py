@@ -10,6 +10,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
+from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.sampled import HEADLINE, sampled
 from sfumato.plotting.words import linked, listed, quantity, subject
 from sfumato.releases.base import Receipt, Release
@@ -18,6 +19,7 @@ from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
+from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
@@ -96,8 +98,10 @@ def box_lines(box: Box) -> list[str]:
     return lines if box.max_norm is None else [*lines, f"Euclidean norm at most {box.max_norm:.10g}"]
 
 
-def noise_lines(law: NoiseLaw) -> list[str]:
-    """The noise, and the certificate that it was calibrated for."""
+def noise_lines(law: NoiseLaw | LocalLaw) -> list[str]:
+    """The noise, and the certificate that it was calibrated for; or what people's devices put in."""
+    if isinstance(law, LocalLaw):
+        return [f"that of people's own devices ({law.randomizer}), standard deviation at most {law.deviation:.6g}"]
     certificate = law.certificate
     bound = certificate.bound * 2.0 ** (certificate.exponent or 0)
     scale = "standard deviation" if law.kind == "gaussian" else "scale"
@@ -147,6 +151,10 @@ def title(release: Release) -> str:
         return f"a naive Bayes classifier of {release.response.name} from {few}"
     if isinstance(release, ValueRelease):
         return f"the {quantity(release)} of {subject(release)}"
+    if is_collected(release):
+        what = {"collected-density": "a density", "marginals": "tables"}.get(release.kind, "a summary")
+        few = names if release.box.dimension < 9 else f"{release.box.dimension} columns"
+        return f"{what} of {few}, collected from people's devices"
     if isinstance(release, SummaryRelease):
         return f"a summary of {names if release.box.dimension < 9 else f'{release.box.dimension} columns'}"
     if not isinstance(release, FunctionRelease):

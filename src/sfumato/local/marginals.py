@@ -56,8 +56,9 @@ class Marginals(Protocol):
 
     def check(self) -> None:
         one_of("randomizer", self.randomizer, RANDOMIZERS)
-        positive_integer("ways", self.ways)
-        positive_integer("people", self.people)
+        for name in ("ways", "people"):
+            object.__setattr__(self, name, positive_integer(name, getattr(self, name)))
+        self.walsh  # noqa: B018  (refuses columns that have no categories, and too many coefficients)
         if self.randomizer == "chebyshev" and set(self.walsh.bits) != {1}:
             raise ParameterError("randomizer='chebyshev' is for columns of two categories")
         share = self._best_share() if self.one_way is None else finite_number("one_way", self.one_way)
@@ -122,7 +123,7 @@ class Marginals(Protocol):
 
         def cell(k: int) -> float:
             parts = (math.comb(k, order) * masks**order * each[order - 1] for order in range(1, k + 1))
-            return float(sum(parts)) / (masks + 1) ** (2 * k)
+            return float(sum(parts) / float(masks + 1) ** (2 * k))
 
         return max(cell(k) for k in range(1, self.ways + 1))
 

@@ -227,16 +227,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...
     sfumato.errors.MissingFileError: no-such-file.json: there is no such file
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
     name = os.fspath(path)
     try:
         if os.path.getsize(name) > _LARGEST_FILE:
-            raise FileFormatError(f"{name}: too large for a protocol")
+            raise FileFormatError("too large for a protocol")
         data = json.loads(Path(path).read_text("utf-8"))
         return from_json(data)
     except FileNotFoundError:
         raise MissingFileError(f"{name}: there is no such file") from None
-    except FileFormatError:
-        raise
+    except FileFormatError as error:
+        raise FileFormatError(f"{name}: {error}") from None
     except (SfumatoError, OSError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{name}: not a valid sfumato protocol ({error})") from None
 
@@ -250,7 +252,7 @@ def from_json(data: Any) -> Any:
     kinds: dict[str, type[Protocol]] = {kind.kind: kind for kind in (Density, SmoothQueries, Marginals)}
     if not isinstance(data, dict) or data.get("format") != "sfumato-protocol":
         raise FileFormatError("not a sfumato protocol")
-    if data.get("version") != VERSION:
+    if data.get("version") != VERSION or isinstance(data["version"], bool):
         raise FileFormatError(f"protocol version {data.get('version')!r} is unknown, this sfumato speaks {VERSION}")
     columns = {column["name"]: _column(column) for column in data["box"]}
     box = Box(columns if data["named"] else list(columns.values()))

@@ -45,7 +45,7 @@ def public_below(words: Words, count: int) -> NDArray[np.int64]:
 
 
 def public_uniform(words: Words) -> Floats:
-    """Numbers in (0, 1)."""
+    """Numbers in (0, 1]: their logarithm is finite."""
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 

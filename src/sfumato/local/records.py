@@ -26,7 +26,8 @@ def read_records(box: Box, records: Any) -> Floats:
             raise SchemaError(f"records must have shape (m, {box.dimension}), got shape {records.shape}")
         columns: list[Any] = list(matrix.T)
     elif hasattr(records, "columns") and not isinstance(records, np.ndarray):
-        missing = [name for name in box.names if name not in list(records.columns)]
+        there = getattr(records, "column_names", None) or list(records.columns)  # of pyarrow, columns are no names
+        missing = [name for name in box.names if name not in there]
         if missing:
             raise SchemaError(f"the records have no column {missing[0]!r}")
         columns = [np.asarray(records[name]) for name in box.names]

@@ -49,6 +49,8 @@ class SmoothQueries(Protocol):
         one_of("randomizer", self.randomizer, RANDOMIZERS)
         basis = Cosines(tuple(self.degree) if isinstance(self.degree, list) else self.degree, self.interactions)
         object.__setattr__(self, "degree", basis.degree)
+        if not isinstance(self.interactions, str):
+            object.__setattr__(self, "interactions", int(self.interactions))
         if basis.size(self.box) < 2:
             raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)

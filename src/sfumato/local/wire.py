@@ -78,7 +78,8 @@ def unpack_batches(data: object, fingerprint: bytes, width: int, bitwise: bool) 
     """The batches of which the data consist; raises ``RejectedError`` at the first thing that is none."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise RejectedError("not bytes")
-    view, start = memoryview(data).cast("B"), 0
+    view, start = memoryview(data), 0
+    view = view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
     while start < len(view):
         if len(view) - start < _BATCH.size:
             raise RejectedError("truncated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from typing import Any, ClassVar, Self
 
@@ -146,7 +146,10 @@ class MarginalsRelease(Shown, Release):
         increasing = sorted(places)
         tensor = self.walsh.tensor(increasing, self.variances)
         cells = math.prod(2 ** self.walsh.bits[j] for j in increasing)
-        deviation = math.sqrt(float(tensor.sum()) - 1.0) / cells
+        tensor[(0,) * tensor.ndim] = 0.0  # the first coefficient is one, whatever happens
+        # Coefficients that are told apart from each other; those of Algorithm 6 share their noise, and may add it up.
+        shared = ("randomizer", "chebyshev") in self.target
+        deviation = (float(np.sqrt(tensor).sum()) if shared else math.sqrt(float(tensor.sum()))) / cells
         width = -float(ndtri((1 - confidence) / 2)) * deviation
         raw, value = self.table(columns, raw=True), self.table(columns)
         return np.minimum(np.clip(raw - width, 0.0, 1.0), value), np.maximum(np.clip(raw + width, 0.0, 1.0), value)
@@ -189,7 +192,7 @@ class MarginalsRelease(Shown, Release):
 
 
 def _fitted(table: Floats, margins: Sequence[Floats]) -> Floats:
-    """Proportional fitting of a positive table to the shares of single columns."""
+    """Proportional fitting of a positive table to the shares of single columns, exact however slowly it converges."""
     for _ in range(_FITS):
         furthest = 0.0
         for axis, margin in enumerate(margins):
@@ -199,4 +202,16 @@ def _fitted(table: Floats, margins: Sequence[Floats]) -> Floats:
             table = table * ratio.reshape([-1 if i == axis else 1 for i in range(table.ndim)])
         if furthest < _ENOUGH:
             break
+    # Nothing is above its share now, and what is missing along all columns is spread independently.
+    missing = []
+    for axis, margin in enumerate(margins):
+        sums = table.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
+        ratio = np.minimum(1.0, margin / np.maximum(sums, 1e-300))
+        table = table * ratio.reshape([-1 if i == axis else 1 for i in range(table.ndim)])
+    for axis, margin in enumerate(margins):
+        sums = table.sum(axis=tuple(i for i in range(table.ndim) if i != axis))
+        missing.append(np.maximum(margin - sums, 0.0))
+    total = float(missing[0].sum())
+    if total > 0:
+        table = table + reduce(np.multiply.outer, missing) / total ** (table.ndim - 1)
     return np.asarray(table / table.sum())

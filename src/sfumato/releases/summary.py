@@ -83,7 +83,9 @@ class SummaryRelease(Shown, Questions, Release):
     def moments(self) -> Floats:
         """``(size,)``: means of ``prod_j cos(r_j arccos x_j)``, in the order of ``indices.frequencies``; unbiased."""
         whole = self.numbers if self.rows is None else np.concatenate([[float(self.rows)], self.numbers])
-        return np.asarray(np.concatenate([[1.0], whole[1:] / self._total]))
+        moments = np.concatenate([[1.0], whole[1:] / self._total])
+        moments.setflags(write=False)
+        return moments
 
     @property
     def _total(self) -> float:

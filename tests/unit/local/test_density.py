@@ -163,7 +163,7 @@ def test_masses_by_public_numbers(randomizer):
 def test_a_known_density_comes_back():
     """A triangle on three columns of which one rises: the function itself, up to its lattice."""
     protocol = sf.local.Density(SPACE, epsilon=30.0, lattice=(5, 2, 2), seed=5)
-    records = np.random.default_rng(1).uniform(SPACE.low, SPACE.high, size=(50_000, 3))
+    records = np.random.default_rng(1).uniform(SPACE.low, SPACE.high, size=(200_000, 3))
     records[:, 0] = np.sqrt(records[:, 0])  # density 2 x
     release = collected(protocol, records)
     points = np.array([[x, 5.0, 0.0] for x in (0.25, 0.5, 0.75)])

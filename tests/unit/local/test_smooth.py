@@ -141,7 +141,7 @@ def test_a_release_answers_like_a_central_summary():
     assert np.abs(release.moments - central.moments).max() < 7 * release.noise_sd
     for width in (400, 4000):
         query = lambda p, w=width: np.exp(-((p[:, 0] - 40) ** 2) / w)  # noqa: E731
-        mine, theirs = release.answer(query, confidence=0.999999), central.answer(query)
+        mine, theirs = release.answer(query, confidence=1 - 1e-9), central.answer(query)
         assert abs(mine.value - theirs.value) <= mine.error
         assert mine.approximation == pytest.approx(theirs.approximation)
         assert mine.noise_sd > 0
@@ -154,7 +154,7 @@ def test_a_release_of_categories_answers_shares():
     records = np.stack([np.full(100_000, 40.0), groups, sick], axis=1)
     numbers = sf.Box({"age": (0, 110), "group": sf.Categorical([0, 1, 2]), "sick": sf.Categorical([0, 1])})
     release = collected(sf.local.SmoothQueries(numbers, epsilon=20.0, degree=2, seed=1), records)
-    answer = release.answer(lambda p: (p[:, 0] == 2) & (p[:, 1] == 1), columns=["group", "sick"], confidence=0.999999)
+    answer = release.answer(lambda p: (p[:, 0] == 2) & (p[:, 1] == 1), columns=["group", "sick"], confidence=1 - 1e-9)
     assert answer.approximation == pytest.approx(0.0, abs=1e-12)
     assert abs(answer.value - np.mean((groups == 2) & sick)) <= answer.error < 0.1
 
