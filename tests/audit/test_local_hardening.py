@@ -92,8 +92,18 @@ def test_extreme_boxes_raise_and_warn_for_nobody(low_high, recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("change", [{"reports": -5}, {"reports": 10**9}, {"reports": 3.9}, {"position": -1},
-                                    {"position": float("inf")}, {"rejected": "abc"}, {"rejected": {"a": -1}}])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reports": -5},
+        {"reports": 10**9},
+        {"reports": 3.9},
+        {"position": -1},
+        {"position": float("inf")},
+        {"rejected": "abc"},
+        {"rejected": {"a": -1}},
+    ],
+)
 def test_a_forged_checkpoint_is_refused(tmp_path, change):
     from safetensors import safe_open
     from safetensors.numpy import save

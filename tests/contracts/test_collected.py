@@ -41,7 +41,7 @@ class TestCollectedSummary(CollectedContract):
 
     def answers(self, release):
         answer = release.answer(lambda p: np.exp(-p[:, 0]))
-        return [np.array([answer.value, answer.error, answer.noise_sd])]
+        return [np.array([answer.value, answer.error, answer.noise_sd]), release.moments]
 
 
 class TestMarginals(CollectedContract):

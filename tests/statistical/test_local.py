@@ -227,6 +227,22 @@ def test_raw_tables_are_unbiased_and_their_bands_cover(ways):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("ways", [2, 3])
+def test_bands_of_algorithm_6_cover(ways):
+    box = sf.Box({name: sf.Categorical([0, 1]) for name in "abc"})
+    protocol = sf.local.Marginals(box, epsilon=1.0, ways=ways, one_way=0.3, seed=3, randomizer="chebyshev")
+    records = (np.random.default_rng(1).random((8000, 3)) < 0.5).astype(float)
+    names, truth, runs, missed = list("abc"[:ways]), np.zeros((2,) * ways), 400, 0
+    np.add.at(truth, tuple(records[:, j].astype(int) for j in range(ways)), 1 / len(records))
+    for run in range(runs):
+        collector = protocol.collector()
+        collector.add_many(protocol.encode_many(records, first_user=run * len(records)))
+        low, high = collector.release().band(names, confidence=0.9)
+        missed = missed + ((truth < low) | (truth > high))
+    assert np.max(missed) <= binom.isf(ALPHA, runs, 0.1)
+
+
+@pytest.mark.slow
 def test_the_plan_of_marginals_predicts_what_is_measured():
     """Cells of all tables of two of twelve binary columns: within 3 %, which is seven standard errors."""
     box = sf.Box({f"c{i}": sf.Categorical([0, 1]) for i in range(12)})

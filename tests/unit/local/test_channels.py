@@ -174,8 +174,8 @@ def test_noisy_numbers_are_added_in_steps():
 def test_numbers_that_no_device_sends_are_not_valid():
     channel = LaplaceChannel(1.0, 2, 5)
     limit = channel._limit()
-    rows = [[0, limit], [-limit, 0], [0, limit + 1], [-limit - 1, 0], [2**63 - 1, 0]]
-    assert channel.valid(laplace_payload(rows)).tolist() == [True, True, False, False, False]
+    rows = [[0, limit], [-limit, 0], [0, limit + 1], [-limit - 1, 0], [2**63 - 1, 0], [-(2**63), 0]]
+    assert channel.valid(laplace_payload(rows)).tolist() == [True, True, False, False, False, False]
     assert limit > 200 * 2 * 65536
 
 

@@ -92,9 +92,20 @@ def test_persons_are_whole_numbers(user):
         P.collector().add(P.encode([0, 0], user=1), user=user)
 
 
+@pytest.mark.parametrize("first", [0.0, "0", True, -1])
+def test_first_persons_are_whole_numbers(first):
+    with pytest.raises(ParameterTypeError, match="user must be a whole number"):
+        P.collector().add_many(P.encode_many(np.zeros((9, 2))), first_user=first)
+
+
+def test_views_with_gaps_are_read_as_their_bytes():
+    data = np.repeat(np.frombuffer(P.encode_many(np.zeros((9, 2))), dtype=np.uint8), 2).tobytes()
+    assert P.collector().add_many(memoryview(data)[::2]) == 9
+
+
 # --- rejecting --------------------------------------------------------------------------------------------------
 
-GOOD = P.encode([0.1, 0.2], user=3)
+GOOD = pack_report(P.fingerprint, b"\x01", None)  # not drawn: workers must agree on the names of tests
 OTHERS = {
     "seed": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=8, users=2**20),
     "epsilon": sf.local.Density(BOX, epsilon=2.0, lattice=4, seed=7, users=2**20),
@@ -122,7 +133,7 @@ OTHERS = {
         (pack_report(P.fingerprint, b"\x01", 5), 3, "two numbers"),
         (pack_report(P.fingerprint, b"\x01", 2**20), None, "unknown person"),
         (pack_report(P.fingerprint, b"\x01", 2**64 - 1), None, "unknown person"),
-        *[(other.encode([0.1, 0.2], user=3), 3, "another protocol") for other in OTHERS.values()],
+        *[(pack_report(other.fingerprint, b"\x01", None), 3, "another protocol") for other in OTHERS.values()],
     ],
 )
 def test_what_is_no_report_of_this_protocol_is_rejected_and_counted(report, user, reason):

@@ -83,7 +83,13 @@ def test_randomizers_that_serve_any_epsilon(randomizer):
 @pytest.mark.parametrize(("randomizer", "epsilon"), [("loglog", 1.5), ("likelihood", 9.0), ("privunit", 17.0)])
 def test_randomizers_that_do_not(randomizer, epsilon):
     with pytest.raises(ParameterError, match="epsilon"):
-        sf.local.Density(LINE, epsilon=epsilon, lattice=3, randomizer=randomizer, seed=1).encode([0.3], user=1)
+        sf.local.Density(LINE, epsilon=epsilon, lattice=3, randomizer=randomizer, seed=1)
+
+
+def test_an_epsilon_too_small_to_say_anything_is_refused():
+    with pytest.raises(ParameterError, match="epsilon"):
+        sf.local.Density(LINE, epsilon=1e-12, lattice=3)
+    assert len(sf.local.Density(LINE, epsilon=1e300, lattice=3).encode([0.3], user=1)) == 11
 
 
 # --- what is public and what is told ----------------------------------------------------------------------------
@@ -119,6 +125,15 @@ def test_rounding_is_to_a_neighbour_and_right_on_average():
         cells = protocol._cells(scaled, public_words(3, users), users)
         assert {*np.unique(cells)} <= {math.floor(value), math.ceil(value)}
         assert cells.mean() == pytest.approx(value, abs=6.5 * 0.5 / math.sqrt(len(users)) + 2**-16)
+
+
+@pytest.mark.parametrize("side", [(0, 5e-324), (0, 1e-310), (-8e307, 8e307)])
+def test_boxes_as_small_and_large_as_can_be(side, recwarn):
+    box = sf.Box([side])
+    for protocol in (sf.local.Density(box, epsilon=1.0, lattice=3), sf.local.SmoothQueries(box, epsilon=1.0)):
+        for value in (*side, math.nan):
+            assert len(protocol.encode([value], user=1)) == 11
+    assert not recwarn
 
 
 # --- lattice masses ---------------------------------------------------------------------------------------------

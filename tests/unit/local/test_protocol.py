@@ -283,3 +283,17 @@ def test_there_must_be_a_file(tmp_path):
         sf.local.load(tmp_path / "none.json")
     with pytest.raises(FileFormatError):
         sf.local.load(tmp_path)
+
+
+def test_messages_name_the_file(tmp_path):
+    path = tmp_path / "protocol.json"
+    for text in (
+        "[]",
+        '{"format": "sfumato-protocol", "version": 2}',
+        '{"format": "sfumato-protocol", "version": true}',
+    ):
+        path.write_text(text)
+        with pytest.raises(FileFormatError, match=r"protocol\.json: "):
+            sf.local.load(path)
+    with pytest.raises(ParameterTypeError, match="path"):
+        sf.local.load(None)

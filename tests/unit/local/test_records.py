@@ -157,3 +157,14 @@ def test_whole_numbers_are_rounded_and_circles_are_closed():
 def test_wide_boxes_have_a_middle():
     box = sf.Box([(1e308, 1.7e308)])
     assert held(box, [None]) == [[1.35e308]]
+
+
+@pytest.mark.parametrize("value", [[1, 2], ["x"], (1, 2, 3), b"\x80", np.zeros(3), np.complex128(1j)])
+def test_values_that_are_lists_count_as_missing(value, recwarn):
+    found = within(PLANE, read_records(PLANE, [[value, 0.5]]))
+    assert found.T.tolist() == [[5.0, 0.5]]
+    assert not recwarn
+
+
+def test_a_row_of_a_table_is_a_record():
+    assert within(PLANE, read_records(PLANE, [pd.Series([1.0, 0.5])])).T.tolist() == [[1.0, 0.5]]

@@ -77,6 +77,10 @@ def test_what_makes_no_moments_is_refused(options):
         sf.local.SmoothQueries(PLANE, epsilon=1.0, **options)
 
 
+def test_numpy_numbers_are_numbers():
+    assert len(sf.local.SmoothQueries(PLANE, epsilon=1.0, interactions=np.int64(1)).fingerprint) == 8
+
+
 def test_too_many_moments_are_refused():
     with pytest.raises(ParameterError, match="lower degree"):
         sf.local.SmoothQueries(sf.Box([(0, 1)] * 9), epsilon=1.0, degree=6)
