@@ -158,7 +158,7 @@ def test_errors_fall_with_the_root_of_people():
     """The slope of log error on log n is within .05 of -1/2, and a million people know every mass to .0065."""
     protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3)
     generator, sizes, largest = np.random.default_rng(1), [10_000, 100_000, 1_000_000], []
-    for size, runs in zip(sizes, (200, 100, 30), strict=True):
+    for size, runs in zip(sizes, (200, 100, 100), strict=True):
         records = generator.beta(2, 3, size=(size, 2))
         largest.append(float(np.abs(mass_errors(protocol, records, runs)[0]).max(axis=1).mean()))
     assert np.polyfit(np.log(sizes), np.log(largest), 1)[0] == pytest.approx(-0.5, abs=0.05)

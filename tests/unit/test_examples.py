@@ -20,7 +20,9 @@ from sfumato.releases.likelihoods import Smoothed
 
 ROOT = Path(__file__).parents[2]
 SURE = 1 - 1e-9
-GUIDES = ["statistics.md", "sampler.md", "extending.md", "coming-from-diffpriv.md", "regression.md", "queries.md"]
+GUIDES = [
+    "statistics.md", "sampler.md", "extending.md", "coming-from-diffpriv.md", "regression.md", "queries.md", "local.md",
+]  # fmt: skip
 
 
 def run(*arguments, folder):

@@ -200,8 +200,13 @@ class Protocol(ABC):
         return hashlib.sha256(text.encode()).digest()[:8]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the protocol to a JSON file."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n", "utf-8")
+        """Write the protocol to a JSON file: a crash leaves the old one or none, never half of it."""
+        target = Path(path)
+        if not target.parent.is_dir():
+            raise MissingFileError(f"{target}: there is no such folder")
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        unfinished.write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n", "utf-8")
+        os.replace(unfinished, target)
 
 
 def _column_json(name: str, kind: Column) -> dict[str, Any]:
