@@ -28,6 +28,7 @@ from sfumato.releases.showing import Shown
 Floats = NDArray[np.float64]
 
 _FITS = 200  # rounds of proportional fitting, at most
+_UNKNOWN = 1e5  # variances from here on mean that nobody was asked
 _ENOUGH = 1e-9  # how far sums may be from the shares
 
 
@@ -64,7 +65,8 @@ class MarginalsRelease(Shown, Release):
             ("randomizer", protocol.randomizer),
             ("reports", str(reports)),
         )
-        law = LocalLaw(protocol.randomizer, len(coefficients), math.sqrt(float(np.median(variances))))
+        known = variances[variances < _UNKNOWN]
+        law = LocalLaw(protocol.randomizer, len(coefficients), math.sqrt(float(known.max(initial=0.0) or _UNKNOWN)))
         return cls(
             guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, ways=protocol.ways,  # type: ignore[arg-type]
             coefficients=coefficients, variances=variances, reports=reports,
