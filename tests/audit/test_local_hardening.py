@@ -71,7 +71,7 @@ HELD = [[1, 2], [], (), range(3), np.array([1.0]), np.array([1.0, 2.0]), np.comp
         np.ma.masked, Odd(), np.longdouble("1e4000")]  # fmt: skip
 
 
-@pytest.mark.parametrize("held", HELD, ids=repr, ids=lambda held: type(held).__name__)
+@pytest.mark.parametrize("held", HELD, ids=lambda held: type(held).__name__)
 def test_nothing_that_is_held_raises_or_warns(held, recwarn):
     numbers, words = Box([(0, 1), (0, 1)]), Box({"a": Categorical(["n", "y"]), "b": Categorical([0, 1])})
     for protocol in (sf.local.Density(numbers, 1.0, lattice=3), sf.local.Marginals(words, 1.0, ways=2)):
