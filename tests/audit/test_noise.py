@@ -134,18 +134,21 @@ def test_releases_on_a_worst_pair_stay_within_epsilon(noise):
     assert 0.5 < found <= 1.0  # what 20,000 draws can show of an epsilon of 1 is 0.65 to 0.85
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_negative_control_halved_noise_is_caught_by_attack(noise):
     pair = (mechanism(0.0, noise=noise, factor=HALF), mechanism(1.0, noise=noise, factor=HALF))
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise]) > 1.2
 
 
+@pytest.mark.slow
 def test_gaussian_releases_on_a_worst_pair_stay_within_epsilon():
     privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
     pair = [mechanism(level, privacy) for level in (0.0, 1.0)]
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS["gaussian"], delta=1e-2) <= 1.0
 
 
+@pytest.mark.slow
 def test_negative_control_halved_gaussian_is_caught():
     privacy = sf.Privacy(epsilon=1.0, delta=1e-2)
     pair = [mechanism(level, privacy, factor=HALF) for level in (0.0, 1.0)]
@@ -169,6 +172,7 @@ def test_our_sampler_does_not_leak_through_the_float_grid():
     assert epsilon_lower_bound(first, second, DRAWS) <= 1.0
 
 
+@pytest.mark.slow
 def test_a_whole_black_box_release_stays_within_epsilon():
     """End to end through sf.release, on the pair of tables that moves every lattice value by S."""
     box, basis = sf.Box([(0, 1)]), sf.Bernstein(degree=2)

@@ -78,6 +78,7 @@ def test_too_many_rows_for_64_bits_are_refused_where_their_number_is_public():
         sf.plan(sf.NadarayaWatson(0.1, range=(0, 1)), ONE, sf.Privacy(epsilon=1), n=2**27)
 
 
+@pytest.mark.slow
 def test_limits_of_sums_cover():
     """1,000 draws of a band of 95 %: fewer than 900 fail a sound one with probability below 1e-9. (Now: 83 %.)"""
     n, b, rng = 400, 0.03, np.random.default_rng(3)
@@ -122,6 +123,7 @@ def test_missing_values_do_not_change_the_shares_of_classes():
     assert abs(found.predict_proba(point)[0, 1] - truth) < 1e-3
 
 
+@pytest.mark.slow
 def test_certain_is_about_the_label_that_is_predicted():
     """With many categories the steadying may speak for another class than the limits: 20 releases, now about 10 do."""
     rng, k = np.random.default_rng(3), 4000

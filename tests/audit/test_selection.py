@@ -282,6 +282,7 @@ def above_threshold_answers(values, factor=1.0):
     return lambda draws: np.array([run() for _ in range(draws)])
 
 
+@pytest.mark.slow
 def test_above_threshold_stays_within_epsilon_and_halved_noise_is_caught():
     """Ten values below, then one above; the neighbour moves the ten up and the last one down."""
     first, second = [0.0] * 10 + [2.0], [1.0] * 10 + [1.0]

@@ -80,6 +80,7 @@ def test_linf_knorm_is_exact_on_every_cell_of_a_coarse_lattice():
     assert not fits_cells(linf_counts(Fraction(3, 2) * TOO_WIDE, 4, 200_000), probabilities)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linf", "l2"])
 @pytest.mark.parametrize("size", [1, 2, 11])
 def test_knorms_have_gamma_norms(kind, size):

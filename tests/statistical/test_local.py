@@ -168,6 +168,7 @@ def test_errors_fall_with_the_root_of_people():
 # --- bands ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("box", "lattice", "randomizer"),
     [(LINE, 6, "hadamard"), (PLANE, (3, 4), "hadamard"), (LINE, 4, "bit"), (LINE, 3, "laplace")],
@@ -189,6 +190,7 @@ def test_bands_of_densities_cover(box, lattice, randomizer):
     assert missed >= binom.ppf(ALPHA, runs, 0.025)
 
 
+@pytest.mark.slow
 def test_errors_of_smooth_answers_cover():
     protocol = sf.local.SmoothQueries(PLANE, epsilon=1.0, degree=3, seed=3)
     records = np.random.default_rng(1).beta(2, 2, size=(3000, 2))

@@ -85,6 +85,7 @@ def test_bands_of_surfaces_cover_the_kernel_regression(draws):
     assert sum(missed(exact, release.band(points, CONFIDENCE)) for release in releases) <= allowed(draws)
 
 
+@pytest.mark.slow
 def test_a_curve_that_is_three_per_cent_off_is_not_covered():
     """With little noise the band is narrower than 3 % of the range, so each draw finds it out."""
     inner = (GRID > 1) & (GRID < 9)
@@ -95,6 +96,7 @@ def test_a_curve_that_is_three_per_cent_off_is_not_covered():
     assert sum(missed(off, pair) for pair in limits) > allowed(FEW)
 
 
+@pytest.mark.slow
 def test_half_of_a_noise_band_of_sums_would_be_found_out():
     """The two sums behind a curve: their limits hold together; half the width misses in about 70 draws of 100."""
     sharp, unit = sf.Binning(26), GRID[:, None] / 10

@@ -41,7 +41,7 @@ class Marginals(Protocol):
         ``"hadamard"`` (default): the sign of a Walsh coefficient. ``"chebyshev"``: Algorithm 6 with one sampled
         coefficient a person, binary columns only: whether all of a few columns are one.
 
-    >>> from sfumato.core.box import Box
+    >>> from sfumato.core.box import Box, Categorical
     >>> box = Box({"smoker": Categorical(["no", "yes"]), "ill": Categorical(["no", "yes"])})
     >>> Marginals(box, epsilon=1.0, ways=2, seed=1).questions
     3
