@@ -9,6 +9,7 @@ Floats = NDArray[np.float64]
 
 _GRID = 201
 _ROUNDS = 200
+_OPEN = 20  # values that the prior is held open for
 _FEW = 8  # numbers below which nothing is learned about the others
 _BLOCK = 2**22
 _CLEAR = 0.5  # spread over noise, in squares, from which a shape of the prior can be seen
@@ -17,7 +18,8 @@ _CLEAR = 0.5  # spread over noise, in squares, from which a shape of the prior c
 def posterior_means(values: Floats, variances: Floats) -> Floats:
     """The mean of each number in [-1, 1] given its noisy value, under the prior on a grid that fits all values best.
 
-    The non-parametric maximum-likelihood prior of Kiefer and Wolfowitz, by expectation and maximisation.
+    The non-parametric maximum-likelihood prior of Kiefer and Wolfowitz, by expectation and maximisation; as if there
+    had been a few values more, evenly spread, so that a few dozen do not make up a prior of spikes.
     """
     grid = np.linspace(-1.0, 1.0, _GRID)
     if len(values) < _FEW:
@@ -26,7 +28,8 @@ def posterior_means(values: Floats, variances: Floats) -> Floats:
     parts = [slice(start, start + block) for start in range(0, len(values), block)]
     prior = np.full(_GRID, 1 / _GRID)
     for _ in range(_ROUNDS):
-        prior = sum(_posterior(values[p], variances[p], grid, prior).sum(axis=0) for p in parts) / len(values)
+        likely = sum(_posterior(values[p], variances[p], grid, prior).sum(axis=0) for p in parts)
+        prior = (likely + _OPEN / _GRID) / (len(values) + _OPEN)
     return np.concatenate([_posterior(values[p], variances[p], grid, prior) @ grid for p in parts])
 
 
