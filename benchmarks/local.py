@@ -16,7 +16,7 @@ import numpy as np
 
 import sfumato as sf
 from benchmarks.timing import row
-from sfumato.bases.shrinkage import posterior_means
+from sfumato.bases.shrinkage import posterior_medians
 
 SQUARE = sf.Box([(0, 1), (0, 1)])
 SIDE = 11
@@ -197,7 +197,7 @@ def one_run(records: np.ndarray) -> dict[str, float]:
     single = collect(sf.local.Marginals(box, epsilon=1.0, ways=1), records)
     shares = np.array([single.table(name, raw=True)[1] for name in box.names])
     found["independence, clipped"] = pair_error(independent(np.clip(shares, 0, 1)), records)
-    signs = posterior_means(single.coefficients, single.variances)
+    signs = posterior_medians(single.coefficients, single.variances)
     found["independence, empirical Bayes"] = pair_error(independent((1 - signs) / 2), records)
     found["whole-record randomised response"] = pair_error(whole_record(records), records)
     return found

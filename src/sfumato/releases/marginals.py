@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sfumato.bases.measure import to_simplex
-from sfumato.bases.shrinkage import posterior_means, shrunk_to_zero
+from sfumato.bases.shrinkage import posterior_medians, shrunk_to_zero
 from sfumato.bases.walsh import Walsh
 from sfumato.checks import positive_integer, probability
 from sfumato.core.box import Box
@@ -108,7 +108,7 @@ class MarginalsRelease(Shown, Release):
         result, orders = self.coefficients.copy(), self.walsh.orders
         columns, masks = self.walsh.terms
         single = orders == 1
-        result[single] = posterior_means(result[single], self.variances[single])
+        result[single] = posterior_medians(result[single], self.variances[single])
         where = {(int(c[0]), int(m[0])): i for i, (c, m) in enumerate(zip(columns[single], masks[single], strict=True))}
         for order in range(2, self.ways + 1):
             own = np.flatnonzero(orders == order)
