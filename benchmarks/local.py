@@ -1,6 +1,7 @@
 """The local model: densities, marginals and smooth questions from one randomised bit a person, and how fast that is.
 
-Distributions are simulated with public seeds, but for a9a. Nothing was tuned on them.
+Distributions are simulated with public seeds, but for a9a. One constant saw a9a before it was fixed: the correlation
+of .15 that ``sf.local.Marginals`` assumes when it decides how many people are asked about single columns.
 """
 
 from __future__ import annotations
