@@ -50,7 +50,7 @@ def clean_series(series: Any, kind: Column) -> Any:
         cleaned = kind.clean(as_doubles(series))
         return nw.new_series(series.name, cleaned, nw.Float64, backend=series.implementation)
     text = is_text(kind)
-    categories = [*(category if text else float(category) for category in kind.categories), None]  # type: ignore[arg-type]
+    categories = [*(category if text else float(category) for category in kind.categories), None]
     found = positions(as_texts(series) if text else as_doubles(series), kind)
     values = [categories[place] for place in found.tolist()]
     return nw.new_series(series.name, values, nw.String if text else nw.Float64, backend=series.implementation)

@@ -177,7 +177,7 @@ class CsvFile:
 
     def __init__(self, path: str, multiline: bool = False) -> None:
         self.path = path
-        self.assumptions = (_WELL_QUOTED,) if multiline else ()
+        self.assumptions: tuple[str, ...] = (_WELL_QUOTED,) if multiline else ()
         delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
         with self._open() as file:
             first = file.readline(_LONGEST_HEADER)

@@ -603,7 +603,7 @@ def test_no_identifier_raises_in_polars_and_arrow(identifiers):
         assert 0 <= table.rows <= 3
 
 
-# --- values that the libraries below cannot say in Python --------------------------------------------------------------
+# --- values that the libraries below cannot say in Python -----------------------------------------------------------
 
 
 def text_of_bytes(*values):
@@ -627,15 +627,13 @@ STRANGE = {
 def test_strange_identifiers_tell_persons_apart(name, make, tmp_path, capfd):
     data = pa.table({"age": [5.0, 15.0, 25.0], "id": STRANGE[name]})
     if make == "parquet":
-        if name == "times":  # Arrow does not write them
+        if name in ("times", "moments"):  # Arrow does not write them
             return
         parquet.write_table(data, tmp_path / "t.parquet")
     as_made = {
         "arrow": lambda: data,
         "parquet": lambda: tmp_path / "t.parquet",
-        "pandas": lambda: pd.DataFrame(
-            {n: pd.array(data[n], dtype=pd.ArrowDtype(data[n].type)) for n in ("age", "id")}
-        ),
+        "pandas": lambda: data.to_pandas(types_mapper=pd.ArrowDtype),
         "polars": lambda: pl.from_arrow(data),
     }
     if make == "polars" and name in ("bytes", "words", "times", "moments", "spans"):
@@ -654,7 +652,7 @@ class Awkward:
     __eq__ = __bool__ = __len__ = __float__ = __hash__
 
 
-@pytest.mark.parametrize("value", [Awkward(), Decimal("sNaN"), [1], {}, object, 2**200, "\ud800", np.zeros(2), pd.NA])
+@pytest.mark.parametrize("value", [Awkward(), Decimal("sNaN"), [1], {}, object, 2**200, np.zeros(2), pd.NA])
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_no_object_in_a_column_raises(value, make):
     objects = np.array([None, "a", "a"], dtype=object)
