@@ -1,8 +1,8 @@
 """Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, or a path to CSV or Parquet.
 
 Only the schema may raise. Whatever the *values* are, reading succeeds, and each record is read by a rule that
-looks at that record alone: an error, or a type, that depends on a value is an unpaid release
-(docs/sharp-edges.md).
+looks at that record alone and leaves it in its place: an error, a type or an order that depends on a value is an unpaid
+release (docs/proofs/records.md). A file whose container is damaged cannot be read at all (docs/sharp-edges.md).
 """
 
 from __future__ import annotations

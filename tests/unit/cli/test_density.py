@@ -374,3 +374,22 @@ def test_a_process_of_its_own(shell, files, tmp_path):
     result = shell("density", files / "cohort.csv", *AGE, *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""
     assert json.loads(result.stdout)["kind"] == "density" and (tmp_path / "density.sfumato").exists()
+
+
+def test_cells_that_span_lines_are_declared(sfumato, tmp_path):
+    lines = ["note,age", *(f'"a\n{i}",{20 + i}' for i in range(40)), ""]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    for flags, rows in (((), 80), (("--multiline",), 40)):
+        found = sfumato("--json", "density", "t.csv", *AGE, "--epsilon", "1", "--force", *flags).data
+        assert found["rows"] == rows
+        assert any("span lines" in note for note in found["guarantee"]["assumptions"]) == bool(flags)
+    sfumato("density", "t.parquet", *AGE, "--epsilon", "1", "--multiline").failed(
+        2, "--multiline: path must end in .csv"
+    )
+
+
+def test_a_file_without_a_header_is_refused_without_showing_it(sfumato, tmp_path):
+    (tmp_path / "t.csv").write_text("Zoe,female\nYan,male\n")
+    result = sfumato("density", "t.csv", *AGE, "--epsilon", "1")
+    result.failed(2, "has no such column")
+    assert "Zoe" not in result.err
