@@ -29,7 +29,7 @@ from sfumato.engines.columns import (
     clean_series,
     identifiers,
 )
-from sfumato.engines.files import Csv, File, is_text, listed, open_file
+from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -222,6 +222,8 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
 
 def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     file = open_file(path)
+    if needed and not set(needed) & set(file.names):
+        raise unnamed(file.path)
     _check_names(needed, file.names)
     file.check(declared)
     if not isinstance(unit, Person):
