@@ -384,7 +384,7 @@ def test_cells_that_span_lines_are_declared(sfumato, tmp_path):
         found = sf.load(tmp_path / "density.sfumato")
         assert found.masses.rows == rows
         assert any("span lines" in note for note in found.guarantee.assumptions) == bool(flags)
-    wrong = sfumato("density", "t.parquet", *AGE, "--epsilon", "1", "--multiline")
+    wrong = sfumato("density", "t.parquet", *AGE, "--epsilon", "1", "--multiline", "--force")
     wrong.failed(2, "--multiline: path must end in .csv")
 
 
