@@ -54,7 +54,8 @@ def test_numbers_of_any_type_are_numbers(value, expected):
     "value",
     [
         None, "1", "\ud800", b"1", 1j, math.nan, Decimal("NaN"), Decimal("sNaN"), [1], (1,), {}, np.array([1]),
-        object(), np.datetime64("2020"), np.timedelta64(1, "s"), np.ma.masked, pd.NA, pd.NaT, datetime.date(2020, 1, 1), Evil(1),
+        object(), np.datetime64("2020"), np.timedelta64(1, "s"), np.ma.masked, pd.NA, pd.NaT,
+        datetime.date(2020, 1, 1), Evil(1),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
