@@ -108,11 +108,25 @@ def doubles(values: Any) -> Floats:
     return np.fromiter(map(as_double, array.flat), np.float64, array.size).reshape(array.shape)
 
 
+def rows_of(rows: Sequence[Any], width: int) -> Floats:
+    """``(n, width)`` doubles: a list of rows, read value by value; a row of another length, or none, has no values.
+
+    >>> rows_of([[1, "a"], (2, 3), [4], None], 2).tolist()
+    [[1.0, nan], [2.0, 3.0], [nan, nan], [nan, nan]]
+    """
+    found = np.full((len(rows), width), math.nan)
+    for place, row in enumerate(rows):
+        values = doubles(row)
+        if values.shape == (width,):
+            found[place] = values
+    return found
+
+
 def _of_array(values: Any) -> NDArray[Any]:
     try:
         array = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except Exception:  # a column of text that cannot be decoded: no numbers, whatever it says
-        return np.full(len(values), math.nan)
+        return np.full(len(values) if hasattr(values, "__len__") else (), math.nan)
     kind = array.dtype.kind
     if kind == "f" and not isinstance(values, np.ndarray):  # whole numbers with a gap are doubles to numpy
         as_list = getattr(values, "to_pylist", None) or getattr(values, "to_list", None)
