@@ -1,7 +1,6 @@
 """For any values: noise keeps shape and type, selection returns a candidate, quantisation keeps its promises."""
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from property.hostile import anything, floats
 from sfumato.core.certificate import certify_sum
 from sfumato.core.quantize import LARGEST_BUDGET, round_vector, truncate_records
 from sfumato.values import as_double, as_whole, doubles
@@ -23,25 +23,8 @@ dtypes = st.one_of(
 )
 values = arrays.arrays(dtypes, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
 amounts = st.floats(1e-3, 1e3)
-floats = st.one_of(st.floats(), st.floats(-3, 3))
 
 
-anything = st.one_of(
-    floats,
-    st.integers(),
-    st.integers(-(2**1100), 2**1100),
-    st.booleans(),
-    st.none(),
-    st.text(max_size=3),
-    st.binary(max_size=3),
-    st.complex_numbers(),
-    st.fractions(),
-    st.decimals(),
-    st.just(Decimal("sNaN")),
-    st.dates(),
-    st.lists(st.integers(), max_size=2),
-    st.sampled_from([np.float16(3), np.longdouble("1e4000"), np.ma.masked, np.array(2), np.zeros(2), pd.NA, object()]),
-)
 CONTAINERS = (list, tuple, lambda given: objects(given), lambda given: pd.Series(given, dtype=object))
 
 
