@@ -38,8 +38,8 @@ class Answer:
     confidence
         What ``error`` holds with.
     known
-        How ``approximation`` is known: ``"proved"``; ``"promised"``, by a stated smoothness; or ``"seen"``, for a Python
-        function, of which nobody knows what it does between the public points at which it was looked at.
+        How ``approximation`` is known: ``"proved"``; ``"promised"``, by a stated smoothness; or ``"seen"``, for a
+        Python function, of which nobody knows what it does between the public points at which it was looked at.
     """
 
     value: Any

@@ -50,43 +50,46 @@ class Enclosed(Protocol):
 def proved_gap(query: Enclosed, grid: Grid, chosen: Floats, seen: float) -> float:
     """A bound on the largest ``|f - p|``, where p has the coefficients ``chosen`` and ``seen`` bounds it on the grid.
 
-    The smaller of two: what the grid shows and what it cannot see, or limits on cells (docs/proofs/moments.md, Theorems 7
-    and 8). It is infinite where the question cannot be enclosed.
+    The smaller of two: what the grid shows and what it cannot see, or limits on cells (docs/proofs/moments.md,
+    Theorems 7 and 8). It is infinite where the question cannot be enclosed.
     """
     return min(seen + query.unseen(grid.shape), _on_cells(query, grid, chosen))
 
 
 def _on_cells(query: Enclosed, grid: Grid, chosen: Floats) -> float:
+    """The largest ``|f - p|`` that limits of both on cells allow."""
     kinds = [grid.box.columns[j] for j in grid.columns]
     numeric = [i for i, kind in enumerate(kinds) if not isinstance(kind, Categorical)]
     fixed = math.prod(grid.shape[i] for i in range(len(kinds)) if i not in numeric)
-    each = min(_ALONG, int((_CELLS / fixed) ** (1 / max(1, len(numeric))) + 1e-9)) if numeric else 1
-    counts = [max(8, each) if i in numeric else grid.shape[i] for i in range(len(kinds))]
+    each = int((_CELLS / fixed) ** (1 / max(1, len(numeric))))
+    counts = [max(8, min(_ALONG, each)) if i in numeric else grid.shape[i] for i in range(len(kinds))]
     low, high = (ends.reshape(counts) for ends in query.limits(counts))
-    top = [
-        1 + int(np.flatnonzero(np.abs(chosen).sum(axis=_but(chosen, i)) > 0).max(initial=0)) for i in range(len(kinds))
-    ]
-    kept = chosen[tuple(slice(n) for n in top)]
-    tables, slopes = [], []
-    for i, (axis, count, n) in enumerate(zip(grid.axes, counts, top, strict=True)):
-        if i not in numeric:
-            tables.append(axis.table[:n].T)
-            slopes.append(np.zeros_like(tables[-1]))
-            continue
-        waves = np.outer((np.arange(count) + 0.5) * (math.pi / count), np.arange(n))
-        tables.append(np.cos(waves))
-        slopes.append(-np.sin(waves) * np.arange(n))
-    middle, spread = contract(tables, kept), 0.5 * sum(math.pi / (2 * counts[i]) * top[i] for i in numeric) ** 2
-    reach = np.full(middle.shape, spread * float(np.abs(kept).sum()))
-    for i in numeric:
-        along = contract([slopes[i] if k == i else table for k, table in enumerate(tables)], kept)
-        reach += math.pi / (2 * counts[i]) * np.abs(along)
+    middle, reach = _sum_on_cells(grid, chosen, counts, numeric)
     gap = float(np.maximum(high - (middle - reach), (middle + reach) - low).max())
     return math.inf if math.isnan(gap) else gap
 
 
-def _but(tensor: Floats, axis: int) -> tuple[int, ...]:
-    return tuple(i for i in range(tensor.ndim) if i != axis)
+def _sum_on_cells(grid: Grid, chosen: Floats, counts: Sequence[int], numeric: Sequence[int]) -> tuple[Floats, Floats]:
+    """A sum of cosines in the middles of cells, and how far it moves from there: its slopes, and its bending at most."""
+    used = np.nonzero(chosen)
+    top = [int(own.max(initial=0)) + 1 for own in used]
+    kept = chosen[tuple(slice(n) for n in top)]
+    tables, slopes = [], []
+    for i, (axis, count, n) in enumerate(zip(grid.axes, counts, top, strict=True)):
+        if i in numeric:
+            waves = np.outer((np.arange(count) + 0.5) * (math.pi / count), np.arange(n))
+            tables.append(np.cos(waves))
+            slopes.append(-np.sin(waves) * np.arange(n))
+        else:
+            tables.append(axis.table[:n].T)
+            slopes.append(np.zeros_like(tables[-1]))
+    half = [math.pi / (2 * count) for count in counts]
+    bending = 0.5 * sum(half[i] * (top[i] - 1) for i in numeric) ** 2 * float(np.abs(kept).sum())
+    reach = np.full(tuple(counts), bending)
+    for i in numeric:
+        along = contract([slopes[i] if k == i else table for k, table in enumerate(tables)], kept)
+        reach += half[i] * np.abs(along)
+    return contract(tables, kept), reach
 
 
 class Lookout:
