@@ -114,7 +114,7 @@ def outcome(read, given):
         array = np.asarray(read(given))
     except (TypeError, ValueError) as error:
         return type(error).__name__, None
-    return (array.dtype.kind, array.shape), repr(array[0].item() if array.ndim else None)
+    return (array.dtype.kind, array.shape), repr(array.tolist()[0])
 
 
 @pytest.mark.parametrize(
