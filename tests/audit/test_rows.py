@@ -7,8 +7,11 @@ exactly ``2**k`` times the numbers: doubles scale exactly. Noise is compared wit
 
 from __future__ import annotations
 
+import ast
+import re
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -120,6 +123,28 @@ def test_no_number_of_rows_is_refused(name, rows, monkeypatch):
         warnings.simplefilter("error")
         released = sf.release(target, data_of(name), box, PURE)
     assert released.guarantee.neighbours == "add-remove"
+
+
+def refusals(text):
+    """Whether a piece of code raises an error that depends on a number of rows."""
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If | ast.Assert)]
+    asked = [node for node in found if re.search(r"\brows\b", ast.unparse(node.test))]
+    return any(isinstance(node, ast.Assert) or "raise" in ast.unparse(node) for node in asked)
+
+
+def test_no_code_between_the_records_and_the_door_refuses_a_number_of_rows():
+    source = Path(sf.__file__).parent
+    files = [*source.glob("engines/*.py"), *source.glob("targets/*.py"), *source.glob("core/*.py")]
+    found = {
+        path.relative_to(source).as_posix() for path in (*files, source / "pipeline.py") if refusals(path.read_text())
+    }
+    assert found <= {"engines/tables.py"}  # whose X and y must be as long as each other: a matter of schema
+
+
+def test_the_refusals_that_there_were_are_found():
+    assert refusals("if table.rows * budget >= 2**61:\n    raise ParameterError('64 bits')")
+    assert refusals("for columns in table:\n    rows += len(columns)\n    assert rows < 2**31")
+    assert not refusals("if rows > 8:\n    start = None")
 
 
 # --- engines that count every record many times -------------------------------------------------------------------
