@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -382,7 +383,7 @@ def test_everything_but_the_payload_is_the_same_for_every_record(protocol, recwa
 
 
 def test_the_number_that_a_device_draws_does_not_depend_on_the_record(monkeypatch):
-    protocol, asked = BITS[0], []
+    protocol, asked = dataclasses.replace(BITS[0], numbers="drawn"), []
     monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or np.array([77]))
     reports = [protocol.encode(record) for record in ODD]
     assert asked == [[protocol.users]] * len(ODD)

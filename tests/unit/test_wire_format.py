@@ -206,7 +206,7 @@ def test_a_batch_of_the_device():
         packed |= own.report(record, first + place, lambda: 2**32 - 1)[-1] << place
     head = b"SFMR\x01\x01" + own.fingerprint + first.to_bytes(8, "little") + len(records).to_bytes(8, "little")
     assert (head + packed.to_bytes((len(records) + 7) // 8, "little")).hex() == batch
-    assert from_json(json.loads(TEXTS[name])).collector().add_many(bytes.fromhex(batch)) == len(records)
+    assert from_json(json.loads(TEXTS[name])).collector().add_batch(bytes.fromhex(batch)) == len(records)
 
 
 # --- the device beside the library ------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_the_collector_takes_its_reports_and_the_estimates_come_out_right():
     for place, age in enumerate(ages[single:]):
         packed[place // 8] |= own.report([age], single + place)[-1] << place % 8
     numbers = single.to_bytes(8, "little") + (people - single).to_bytes(8, "little")
-    assert collector.add_many(b"SFMR\x01\x01" + own.fingerprint + numbers + bytes(packed)) == people - single
+    assert collector.add_batch(b"SFMR\x01\x01" + own.fingerprint + numbers + bytes(packed)) == people - single
     release = collector.release()
     truth = np.array([1.5, 3.0, 1.0, 0.5]) / 6  # the middle, 45, stands in for None
     assert collector.reports == people and not collector.rejected

@@ -91,6 +91,9 @@ class SmoothQueries(Protocol):
     def spread(self, variance: float) -> float:
         return 4 * variance  # a moment is twice its answer, less one
 
+    def pull(self, reach: float) -> float:
+        return 2 * super().pull(reach)
+
     def release(self, state: State, reports: int) -> Any:
         from sfumato.releases.collected import collected_summary
 

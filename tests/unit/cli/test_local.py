@@ -402,7 +402,7 @@ def test_the_truth_of_a_simulation_is_the_truth():
     people = made_up(box, 10).repeated(1)
     people = type(people)(("a", "b"), (np.array([0.0, 4.0, 1.5, np.nan]), np.array([0.0, 9.0, 1.0, 1.0])))
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(people))
+    collector.add_batch(protocol.encode_many(people))
     _, truth, _ = compared(protocol, collector.release(), people)
     wanted = np.zeros((5, 3))
     wanted[0, 0] = wanted[4, 2] = wanted[2, 1] = 0.25
