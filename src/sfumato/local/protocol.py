@@ -212,8 +212,8 @@ class Protocol(ABC):
 
     @property
     def longest(self) -> int:
-        """Bytes of the longest report."""
-        return report_size(self.channel.width, self.numbers == "drawn")
+        """Bytes of the longest report, one that brings its number."""
+        return report_size(self.channel.width, numbered=True)
 
     @property
     def file_head(self) -> bytes:
