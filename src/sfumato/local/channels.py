@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -350,6 +350,7 @@ class UnitChannel(Channel):
         return 2 / unit_gain(Codebook(self.epsilon), self.questions)
 
 
+@lru_cache(maxsize=64)
 def unit_moments(randomizer: Codebook, dimension: int) -> tuple[float, float]:
     """The mean inner product of the direction that is named with the vector that it is about, and its mean square.
 
