@@ -233,10 +233,11 @@ def test_split_numbers_lose_exactly_epsilon_at_most(epsilon, shares, monkeypatch
 def test_clamping_the_noise_costs_nothing(epsilon):
     """The tail that is heaped on the limit: geometric sums, for the two ends of the range."""
     channel = LaplaceChannel(epsilon, 3, 1)
-    scale, limit = channel._randomizer().scale, channel._limit()
-    heaped = [Fraction(limit - c) / scale for c in (0, LaplaceNumber.steps)]  # minus log of each tail, up to a constant
-    assert limit > LaplaceNumber.steps
-    assert 3 * (heaped[0] - heaped[1]) == as_written(epsilon)
+    scale, low, high = channel._randomizer().scale, -channel._noise, channel.largest
+    for limit in (low, high):
+        heaped = [abs(Fraction(limit - c)) / scale for c in (0, LaplaceNumber.steps)]  # minus log of each tail
+        assert 3 * abs(heaped[0] - heaped[1]) == as_written(epsilon)
+    assert low < 0 < LaplaceNumber.steps < high
 
 
 def chebyshev_coefficients(record):
