@@ -376,6 +376,8 @@ YESNO = sf.Categorical(["no", "yes"])
         (lambda: sf.local.SmoothQueries(BOX, 1.0, degree=65, randomizer="laplace"), "at most 4,096"),
         (lambda: density(lattice=1025), "at most 1,048,576"),
         (lambda: sf.local.Density(sf.Box([(0, 1)] * 3000), 1.0, lattice=10**9), "at most 1,048,576"),
+        (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 300), 1.0, degree=4, interactions="cross"), "at most 3,495"),
+        (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 10), 1.0, degree=4), "at most 104,857"),
         (lambda: tables(1025, 2), "at most 524,288"),
         (lambda: tables(20, 20), "at most 52,428"),
         (lambda: tables(3000, 1500), "more than the 2,097,152 coefficients that are allowed"),
