@@ -115,6 +115,36 @@ def test_any_damage_to_a_batch_is_survived(data):
     assert 0 <= taken <= 8 * len(batch)
 
 
+GOOD = pack_report(P.fingerprint, b"\x01", None)
+FRAMES = [P.frame(GOOD, user=user) for user in range(8)]
+evil = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from([FRAMES[0], GOOD, P.file_head, P.fingerprint * 5, b"".join(FRAMES[:3]), GOOD[:-1] + b"\x02"]),
+)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_no_message_and_no_damage_touches_anybody_elses_report(data):
+    """Senders say anything, frames are torn, changed and grown: whoever was not touched is counted, once."""
+    sent, touched = [], set()
+    for user, frame in enumerate(FRAMES):
+        for k in range(data.draw(st.integers(0, 1))):
+            sent.append(P.frame(data.draw(evil), user=1000 + 8 * user + k))
+        if data.draw(st.integers(0, 3)) == 0:
+            touched.add(user)
+            at, end = sorted(data.draw(st.tuples(st.integers(0, 27), st.integers(0, 27))))
+            frame = frame[:at] + data.draw(evil) + frame[end:]
+        sent.append(frame)
+    data_, collector = P.file_head + b"".join(sent), P.collector()
+    taken = quietly(collector.add_frames, data_)
+    noted = {1024 * key + int(i) for key, row in collector._seen.items()
+             for i in np.flatnonzero(np.unpackbits(row, bitorder="little"))}  # fmt: skip
+    assert set(range(8)) - touched <= noted
+    assert taken == collector.reports == len(noted) <= len(sent)
+    assert quietly(collector.add_frames, data_) == 0  # said again, nothing counts again
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_are_batches_or_rejected(data):
     try:
