@@ -77,10 +77,12 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
     needed = len(clinic.STUDIES) * (privacy.epsilon or 0.0)
     if account.would_cost(sf.Privacy(epsilon=needed)).fits:
         return account, None
+    from sfumato.accounting.store import erase
+
     left = account.remaining()
     if given.ledger is None and needed <= _EPSILON:
-        _forget(account)
-        return account, (
+        erase(account.path)  # right for people who do not exist, and for nobody else
+        return sf.Ledger(account.path).account(ACCOUNT, limit=LIMIT), (
             f"The account {ACCOUNT!r} had {left.words()} left, too little for this run. Its people are simulated, so "
             "the demo has emptied its ledger and started again; a limit on real data is final."
         )
@@ -88,19 +90,6 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
         f"account {account.name!r} has {left.words()} left, the demo publishes {len(clinic.STUDIES)} functions at "
         f"epsilon {privacy.epsilon:g} each; choose a smaller --epsilon; nothing was released"
     )
-
-
-def _forget(account: sf.Account) -> None:
-    """Remove the entries of the demo's own account: right for people who do not exist, and for nobody else."""
-    import sqlalchemy as sa
-
-    from sfumato.accounting.store import BOOK_SIZE, accounts, entries, place, writing
-
-    # Not by removing the file: a connection that is open would go on writing to the removed one.
-    with writing(account.path) as connection:
-        number = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == account.name)).scalar_one()
-        mine = entries.c.id.between(place(number, "dp"), place(number, "random") + BOOK_SIZE - 1)
-        connection.execute(sa.delete(entries).where(mine))
 
 
 def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf.Account, step: Any) -> Made:
