@@ -177,5 +177,5 @@ def _parsed(line: bytes) -> State | None:
     return state if _line(state) == line else None
 
 
-def _unusable(counter: str, why: str) -> LedgerError:
+def _unusable(counter: str, why: str | None) -> LedgerError:
     return LedgerError(f"{counter}, the ledger's counter, cannot be used ({why}); {RESTORE}")

@@ -137,6 +137,7 @@ class Ledger:
         with writing(self.path) as connection:
             row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
             if row is not None:
+                checked("accounts", row._mapping)
                 if (row.limit_json, row.accountant) != (text, accountant):
                     there = f"{limit_words(limit_from_json(row.limit_json))}, accountant {row.accountant!r}"
                     raise LedgerError(

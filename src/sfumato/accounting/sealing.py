@@ -13,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -38,7 +39,8 @@ class DamageError(Exception):
     """What is wrong with a ledger; ``store`` says in which file, and what to do."""
 
 
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State:
     """Which ledger, how many facts, and the head of their chain."""
 
     identity: str
@@ -80,13 +82,13 @@ def append(connection: sa.Connection, table: str, row: dict[str, Any]) -> None:
     connection.info["state"] = after
 
 
-def sealed(table: str, row: Mapping[str, Any]) -> tuple[str, str]:
+def sealed(table: str, row: Mapping[Any, Any]) -> tuple[str, str]:
     """The fact and the seal of a row."""
     fact = _hash(table, *(row[name] for name in _FACTS[table]))
     return fact, _hash(fact, row.get("sums_json", ""))
 
 
-def checked(table: str, row: Mapping[str, Any]) -> str:
+def checked(table: str, row: Mapping[Any, Any]) -> str:
     """Refuse a row that is not what was written; returns its fact."""
     fact, seal = sealed(table, row)
     if seal != row["seal"] or row.get("status", _STATUS[0]) not in _STATUS:

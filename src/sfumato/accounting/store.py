@@ -1,6 +1,6 @@
 """The ledger's database: connections and transactions on SQLite, through SQLAlchemy Core.
 
-Durability and isolation are SQLite's: write-ahead log, ``synchronous=FULL`` (a committed charge survives a power
+Durability and isolation are SQLite's: write-ahead log, ``synchronous=EXTRA`` (a committed charge survives a power
 cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge see and change the same state. That what
 was committed is still there, and is what was written, is checked by ``sealing`` and ``counter``.
 """
@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -143,6 +144,7 @@ def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
 
 def _open_schema(connection: sa.Connection, path: str, adopting: bool) -> None:
     """Create the tables in a new file, upgrade old ones; refuse a file that is not a ledger of ours."""
+    connection.exec_driver_sql("PRAGMA synchronous=EXTRA")  # FULL, and the folder too once a journal is removed
     version = _version(connection, path)
     if version < VERSION:
         if version:
@@ -159,7 +161,6 @@ def _open_schema(connection: sa.Connection, path: str, adopting: bool) -> None:
         with counter.holding(connection.info["counter"], _WAIT_SECONDS) as held:
             held.advance(now)
     _journal(connection, path, "wal")
-    connection.exec_driver_sql("PRAGMA synchronous=FULL")
 
 
 def _journal(connection: sa.Connection, path: str, mode: str) -> None:
@@ -219,7 +220,7 @@ def _take(connection: sa.Connection, path: str) -> None:
     _journal(connection, path, "delete")
     with _transaction(connection, "BEGIN IMMEDIATE"):
         sealing.verify(connection)
-        now = sealing.state(connection)._replace(identity=uuid4().hex)
+        now = replace(sealing.state(connection), identity=uuid4().hex)
         connection.execute(sa.update(chain).values(identity=now.identity))
     counter.write_new(connection.info["counter"], now, path)
     _journal(connection, path, "wal")
@@ -250,8 +251,9 @@ _REASONS = {
 def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except DamageError as error:
-        why = f"it is damaged ({error}); restore the newest backup, with its -count"
+    except (DamageError, UnicodeDecodeError) as error:  # a damaged schema can be in SQLite's own words about it
+        what = error if isinstance(error, DamageError) else "its schema cannot be read"
+        why = f"it is damaged ({what}); restore the newest backup, with its -count"
         raise LedgerError(f"the ledger {path} refused, nothing was released: {why}") from None
     except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
         text = str(getattr(error, "orig", error)).lower()
