@@ -17,10 +17,11 @@ from rich.text import Text
 import sfumato as sf
 from sfumato import demo as clinic
 from sfumato.boxfile import read_box
-from sfumato.cli.options import paying_account, settings
+from sfumato.cli.options import blaming, paying_account, settings
 from sfumato.cli.output import facts, printable, show, table
 from sfumato.cli.pictures import draw
-from sfumato.errors import BudgetExceededError
+from sfumato.cli.publishing import check_writable
+from sfumato.errors import BudgetExceededError, ParameterError
 from sfumato.extras import need
 
 ACCOUNT = "clinic-demo"
@@ -52,7 +53,7 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
     privacy = sf.Privacy(epsilon=epsilon)  # refuses a bad epsilon before anything is written
     for module in ("matplotlib", "jinja2"):  # before anything is spent
         need(module, "plot")
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_folder(folder)
     with _progress(settings(ctx).json) as step:
         step("simulating the clinic")
         for name, text in _inputs().items():
@@ -60,6 +61,24 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
         account, note = _account(ctx, folder, privacy)
         made = [_publish(study, folder, privacy, account, step) for study in clinic.STUDIES]
     _summary(ctx, folder, made, account, note)
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder; refuse one in which the files cannot be written, before anything is spent."""
+    with blaming("--folder"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ParameterError(f"{folder}: cannot be made ({error.strerror}); choose another name") from None
+        for name in _inputs():
+            check_writable(folder / name, force=True)
+        for study in clinic.STUDIES:
+            for path in _files(study, folder):
+                check_writable(path, force=True)
+
+
+def _files(study: clinic.Study, folder: Path) -> list[Path]:
+    return [folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")]
 
 
 def _inputs() -> dict[str, str]:
@@ -104,7 +123,7 @@ def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf
         privacy,
         ledger=account,
     )
-    made = Made(study, *(folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")))
+    made = Made(study, *_files(study, folder))
     release.save(made.release)
     step(f"drawing {study.name}")
     draw(release, made.picture)
