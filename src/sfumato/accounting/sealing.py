@@ -1,7 +1,7 @@
 """Every row of a ledger is sealed by a hash, and all of them hang on one chain: damage and loss are noticed.
 
 An account or an entry is a *fact*: numbered by a count that only grows, and linked to all facts before it,
-``head = H(head, fact)``. The newest count and head are in the database and, once more, in the counter beside it
+``head = H(head + fact)``. The newest count and head are in the database and, once more, in the counter beside it
 (``counter.py``). The sums of an entry are no fact (a recount may change them): the row's seal covers both.
 
 This is against accidents: bits that flip, files that are lost or older than they should be. Whoever can write the
@@ -32,6 +32,7 @@ _ADVANCE = compiled(
     .where(chain.c.id == sa.literal_column("1"))
     .values(count=sa.bindparam("new_count"), head=sa.bindparam("new_head"))
 )
+_ALL = {table.name: compiled(sa.select(table)) for table in (accounts, entries)}
 _INSERT = {table.name: compiled(sa.insert(table)) for table in (accounts, entries)}
 
 
@@ -48,11 +49,8 @@ class State:
     head: str
 
 
-def _hash(*parts: str | int) -> str:
-    try:
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-    except TypeError:  # a text that has become bytes, or nothing
-        raise DamageError("a row is not what was written") from None
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def state(connection: sa.Connection) -> State:
@@ -77,15 +75,18 @@ def append(connection: sa.Connection, table: str, row: dict[str, Any]) -> None:
     written = row | {"count": before.count + 1}
     fact, seal = sealed(table, written)
     run(connection, _INSERT[table], written | {"seal": seal})
-    after = State(before.identity, before.count + 1, _hash(before.head, fact))
+    after = State(before.identity, before.count + 1, _hash(before.head + fact))
     run(connection, _ADVANCE, {"new_count": after.count, "new_head": after.head})
     connection.info["state"] = after
 
 
 def sealed(table: str, row: Mapping[Any, Any]) -> tuple[str, str]:
     """The fact and the seal of a row."""
-    fact = _hash(table, *(row[name] for name in _FACTS[table]))
-    return fact, _hash(fact, row.get("sums_json", ""))
+    try:
+        fact = _hash(json.dumps([table, *(row[name] for name in _FACTS[table])]))
+        return fact, _hash(fact + row.get("sums_json", ""))
+    except TypeError:  # a text that has become bytes, or nothing
+        raise DamageError(f"a row of its {table} is not what was written") from None
 
 
 def checked(table: str, row: Mapping[Any, Any]) -> str:
@@ -100,23 +101,24 @@ def heads(facts: Iterable[str]) -> list[str]:
     """The heads of a chain, the one before the first fact included."""
     found = [START]
     for fact in facts:
-        found.append(_hash(found[-1], fact))
+        found.append(_hash(found[-1] + fact))
     return found
 
 
 def verify(connection: sa.Connection) -> list[str]:
     """Refuse a database in which any page, row or link is not what was written; returns the heads of its chain."""
     sound(connection)
-    facts = [
-        (row["count"], checked(table.name, row))
-        for table in (accounts, entries)
-        for row in connection.execute(sa.select(table)).mappings()
-    ]
+    facts = []
+    for table in (accounts, entries):
+        names = [column.name for column in table.c]
+        for found in run(connection, _ALL[table.name], {}):  # by the driver: there may be many
+            row = dict(zip(names, found, strict=True))
+            facts.append((row["count"], checked(table.name, row)))
     facts.sort()
-    found, now = heads(fact for _, fact in facts), state(connection)
-    if [count for count, _ in facts] != list(range(1, now.count + 1)) or found[-1] != now.head:
+    links, now = heads(fact for _, fact in facts), state(connection)
+    if [count for count, _ in facts] != list(range(1, now.count + 1)) or links[-1] != now.head:
         raise DamageError(f"it has {len(facts)} rows, and {now.count} were written, or not these")
-    return found
+    return links
 
 
 def sound(connection: sa.Connection) -> None:
