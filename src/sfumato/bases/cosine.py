@@ -28,7 +28,7 @@ Indices = NDArray[np.int64]
 
 LARGEST_SIZE = 2**20  # moments
 _LARGEST_TABLE = 2**27  # numbers in the table of all frequencies
-_COUNTED = 10**30  # moments that are counted; beyond, it is enough to know that there are too many
+_COUNTED = 10**15  # moments that are counted; beyond, it is enough to know that there are too many
 LARGEST_DEGREE = 1024
 _RECURRENCE = 2.0**-51  # times t^2: how far a value of the recurrence, and a product with it, is off at most
 _VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
@@ -210,7 +210,7 @@ def _counted(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: 
 
 def _count_ways(shape: tuple[int, ...], ways: int) -> int:
     sums = [1] + [0] * ways  # elementary symmetric polynomials of t_j - 1
-    for t in shape:
+    for t in (t for t in shape if t > 1):
         for s in range(ways, 0, -1):
             sums[s] += sums[s - 1] * (t - 1)
         if sum(sums) >= _COUNTED:
@@ -272,6 +272,7 @@ def _smallest_symmetric(shape: tuple[int, ...], axes: tuple[float, ...], ways: i
 
     Columns with equally many frequencies are alike, so that only the number of each kind at its lower end counts.
     """
+    ways = min(ways, sum(t > 1 for t in shape))  # further sums are zero
     kinds = sorted({t for t in shape if t > 1})
     counts = [shape.count(t) for t in kinds]
     if math.prod(count + 1 for count in counts) > _VERTICES:

@@ -50,12 +50,12 @@ class MassLattice(Basis, ABC):
     def shape(self, box: Box) -> tuple[int, ...]:
         """The lattice's shape, refusing one that is too large."""
         box.intervals()  # refuses categorical columns
+        check_dimension(box)
         counts = (self.points,) * box.dimension if isinstance(self.points, int) else self.points
         if len(counts) != box.dimension:
             raise ParameterError(
                 f"points needs one number, or one per column ({box.dimension}), got points={self.points!r}"
             )
-        check_dimension(box)
         if math.prod(counts) > LARGEST_LATTICE:
             raise ParameterError(
                 f"the lattice has {' x '.join(map(str, counts))} points, at most {LARGEST_LATTICE:,} are allowed; "

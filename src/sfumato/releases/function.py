@@ -107,13 +107,13 @@ class FunctionRelease(Shown, Release):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"basis", "derivatives", "smoothness"}, "the content")
         exact_keys(arrays, {"coefficients"}, "the file")
+        basis, law, coefficients = basis_from_json(fields["basis"]), common["law"], arrays["coefficients"]
+        if not coefficients.shape == (law.size,) == (basis.size(box),):
+            raise ParameterError("the noise law, the basis and the coefficients differ in size")
         orders = tuple(fields["derivatives"])
         if len(orders) != box.dimension or not all(type(d) is int and 0 <= d <= 100 for d in orders):
             raise ParameterError(f"derivatives must be one small whole number per column, got {orders!r}")
-        basis = basis_from_json(fields["basis"])
         for degree, order in zip(basis.degrees(box), orders, strict=True):
             basis.axis_values(degree, np.zeros(1), order)  # refuses derivatives that the basis has not
-        expansion = Expansion(basis, box, arrays["coefficients"], orders)
-        if common["law"].size != len(expansion.coefficients):
-            raise ParameterError("the noise law and the coefficients differ in size")
+        expansion = Expansion(basis, box, coefficients, orders)
         return cls(**common, expansion=expansion, smoothness=smoothness_from_json(fields["smoothness"]))

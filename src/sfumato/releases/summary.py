@@ -30,7 +30,7 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
 from sfumato.releases.showing import Shown
@@ -321,7 +321,7 @@ class SummaryRelease(Shown, Questions, Release):
             common["law"],
         )
         public = (promised.neighbours, promised.unit) == ("replace", "row")
-        if (rows is not None) != public or (public and (type(rows) is not int or not 0 <= rows < 2**62)):
+        if (rows is not None) != public or decode_rows(rows, promised) != rows:
             raise ParameterError(f"a number of rows is there just where the guarantee makes it public, got {rows!r}")
         size = basis.size(box) - public  # counted only: a hostile file's frequencies are not written down
         if arrays["numbers"].shape != (size,) or law.size != size:
