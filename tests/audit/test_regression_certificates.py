@@ -18,12 +18,12 @@ from harness.hunter import hunt
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from sfumato.bases.shares import axis_table, shape_of_cells, share_bits
 from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.engines.cells import Counts
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.targets.shares import axis_table, shape_of_cells, share_bits
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LARGEST_LATTICE = 2**26  # half a gigabyte of coefficients
+MAX_CELLS = 2**24  # in which records are counted
 _MOST_COLUMNS = 26  # of a lattice: each has two points or more
 _BLOCK = 2**15  # doubles held at once while evaluating
 

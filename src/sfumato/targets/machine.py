@@ -17,6 +17,8 @@ from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import LinearKernel, UserKernel, kernel_of
 from sfumato.bases.landmarks import Coordinates, Landmarks, reach_of
+from sfumato.bases.learner import Learner
+from sfumato.bases.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
@@ -30,7 +32,6 @@ from sfumato.releases.machine import Handed, MachineRelease
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.learner import Learner
 from sfumato.targets.learning import (
     best_rank,
     features_of,
@@ -39,7 +40,6 @@ from sfumato.targets.learning import (
     public_strength,
     reference_misses,
 )
-from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.targets.solver import Problem, minimise
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect

@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from sfumato.bases.losses import Hinge, Loss
 from sfumato.checks import as_written, share_of
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.machine import ObjectiveNoise
-from sfumato.targets.losses import Hinge, Loss
 
 _DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
 _MOST_AT_THE_DOOR = Fraction(1)  # epsilon: with less noise than that on so fine a grid, weights would not fit 64 bits
