@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box, Categorical
+from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -175,6 +176,10 @@ class IndexSet:
             far = pair if privacy.unit == "row" else max(far, pair)
         steps = far * step * rows_per_unit(privacy.unit)
         return math.nextafter(steps * (1 + 1e-12), math.inf) if norm == "l2" else math.ceil(steps * (1 + 1e-12))
+
+    def certified(self, privacy: Privacy, norm: str) -> Certificate:
+        """How far apart two records' moments are, in steps of the grid: docs/proofs/moments.md."""
+        return Certificate(norm, self.apart(privacy, norm), privacy.neighbours, "enforced", "moments", -2 * self.bits)
 
 
 @lru_cache(maxsize=32)

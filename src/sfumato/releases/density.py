@@ -15,12 +15,12 @@ from sfumato.bases.expansion import Expansion, SubBox, column_axis
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import check_dimension, lattice_from_json
 from sfumato.bases.mixture import Mixture, node_positions
-from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells, check_table
+from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells, check_table, shape_of_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, probability, whole_number
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
-from sfumato.releases.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.certified import as_stated, check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.conditional import Conditional
 from sfumato.releases.distribution import Distribution
@@ -202,13 +202,14 @@ class DensityRelease(FunctionRelease, Distribution):
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         found = cls.part(common, box, fields, arrays)
-        # A part of a curve or a classifier may have been saved by itself, with the certificate of the whole.
-        given, grant, bits = common["law"].certificate, granted_of(common["guarantee"]), 0
-        if given.proof == "nadaraya-watson":
-            bits = RESPONSE_BITS[box.dimension]
-        cells = found.masses.cells
-        check_cells(box, cells, 1 if bits == 0 else 2)
-        needed = certify_masses(sum_norm(given), found.masses.lattice, box, found.masses.kernel, cells, grant, bits)
+        # A part of a curve, a classifier or of groups may have been saved by itself, with the certificate of the whole.
+        given, grant, cells = common["law"].certificate, granted_of(common["guarantee"]), found.masses.cells
+        bits = RESPONSE_BITS[box.dimension] if given.proof == "nadaraya-watson" else 0
+        if sum_norm(given) == "l2" and found.masses.rows is None and max(cells) < shape_of_cells(box, 1)[0]:
+            return cls.part(as_stated(common), box, fields, arrays)  # how many groups there were is not in the file
+        if given.norm == "l2":
+            check_cells(box, cells, 1)
+        needed = certify_masses(given.norm, found.masses.lattice, box, found.masses.kernel, cells, grant, bits)
         check_certificate(given, replace(needed, proof=given.proof) if given.proof == "naive-bayes" else needed)
         return found
 

@@ -14,10 +14,12 @@ import numpy as np
 from sfumato import strict_json
 from sfumato._version import __version__
 from sfumato.core.calibration import NoiseLaw, calibrate
-from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.core.certificate import SAME_PLACES
+from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError, SfumatoError
 from sfumato.releases.base import Release
 from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.certified import granted_of
 from sfumato.releases.codec import (
     check_scale,
     decode_box,
@@ -147,13 +149,16 @@ def _check_local(guarantee: Guarantee, kind: str) -> None:
 
 def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     """Refuse a promise that the noise could not keep: the certificate calls for at least so much."""
-    privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
+    privacy = granted_of(guarantee)
     needed, kept = calibrate(law.certificate, law.size, privacy, law.kind)
     if guarantee.model != "central":
         raise ParameterError("noise at the door is central privacy, and the guarantee says otherwise")
     if guarantee.confidence > kept.confidence:
         raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
-    if not {*kept.assumptions} <= {*guarantee.assumptions}:
+    told = {*kept.assumptions}
+    if law.certificate.known == "stated" and privacy.unit != "row" and privacy.neighbours == "replace":
+        told |= {SAME_PLACES}
+    if not told <= {*guarantee.assumptions}:
         raise ParameterError("the guarantee leaves out what it rests on")
     if guarantee.mu is not None and (kept.mu is None or guarantee.mu < kept.mu * (1 - 1e-6)):
         raise ParameterError("the guarantee's mu promises more than the noise keeps")

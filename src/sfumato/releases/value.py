@@ -20,6 +20,7 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
+from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import widths_of_each
@@ -114,7 +115,7 @@ class ValueRelease(Shown, Release):
             promised.mu is not None or promised.confidence != 1 or promised.delta or promised.model != "central"
         ):
             raise ParameterError("a choice is pure: its guarantee has no mu and is not random")
-        _check_law(common["law"], summary, box, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
+        _check_law(common["law"], summary, box, granted_of(promised))
         return cls(**common, domain=box, summary=summary, numbers=arrays["numbers"], rows=rows)
 
 
@@ -139,8 +140,8 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
         raise ParameterError("nothing enforces the sensitivity of a caller's own statistic but a range as narrow as it")
     if certificate.exponent != summary.exponent:
         raise ParameterError("the noise and the statistic are on different grids")
-    if isinstance(summary, SumOfRecords) and certificate.bound < summary.apart(box, who, certificate.norm):
-        raise ParameterError("the certificate is smaller than one record's contribution can be")
+    if isinstance(summary, SumOfRecords):
+        check_certificate(certificate, summary.certified(box, who, sum_norm(certificate)))
 
 
 def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:

@@ -50,12 +50,6 @@ def features_of(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
     return feature_map(kernel, basis, box)
 
 
-@lru_cache(maxsize=32)
-def longest_features(features: FeatureMap, lattice: Bernstein) -> float:
-    """The largest norm that the features have at a point of a lattice, as they are computed there."""
-    return float(np.linalg.norm(features(features.box.clean(lattice.lattice(features.box))), axis=1).max())
-
-
 def public_strength(
     loss: Loss, mechanism: str, kappa: float, rows: int, outputs: int, privacy: Privacy, size: int | None
 ) -> float:

@@ -100,9 +100,8 @@ def test_norms_of_several_axes_multiply():
     kernel = GaussianKernel.of(0.2, box)
     table = axis_table(Binning(7), box, kernel, 0, 2**10)
     one = int(table.multiply(table).sum(axis=1).max())
-    assert (
-        largest_norm(Binning(7), box, kernel, shape_of_cells(box, 1)) == one + 1
-    )  # the square root of its square, and one
+    found = largest_norm(Binning(7), box, kernel, shape_of_cells(box, 1))
+    assert found == one + 1  # the square root of its square, and one
 
 
 def test_the_largest_norm_is_over_the_cells_in_use():
