@@ -59,7 +59,8 @@ class Loss:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data from which a release file works out its constants again."""
-        return {"name": self.name, **{key: getattr(self, key) for key in _PARAMETERS.get(self.name, ())}}
+        keys = _PARAMETERS.get(self.name, ()) if self.name in NAMED else _DECLARED
+        return {"name": self.name, **{key: getattr(self, key) for key in keys}}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -189,9 +190,6 @@ class UserLoss(Loss):
         if self.name in NAMED:
             raise ParameterError(f"name={self.name!r} is that of a loss of sfumato; call yours something else")
         self._check()
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "lipschitz": self.lipschitz, "curvature": self.curvature}
 
     def _check(self) -> None:
         """Refuse a loss that contradicts its declared constants anywhere on a public set of samples."""
