@@ -103,6 +103,8 @@ def test_a_certificate_and_noise_scaled_down_together_are_refused(proved, factor
 
 def test_a_larger_unit_is_refused(proved, tmp_path):
     document, arrays = proved
+    if document["content"].get("origin", {}).get("name") == "clipped":
+        pytest.skip("a range holds for everybody")
     document["guarantee"]["unit"] = {"column": "who", "max_rows": 2}
     if "rows" in document["content"]:
         document["content"]["rows"] = None

@@ -150,7 +150,7 @@ def test_a_sparse_file_without_a_header_is_refused(tmp_path):
     file = tmp_path / "sparse.sfumato"
     with file.open("wb") as handle:
         handle.truncate(2**24)
-    with pytest.raises(FileFormatError, match="not a sfumato release|not JSON"):
+    with pytest.raises(FileFormatError, match=r"not a sfumato release|not JSON"):
         sf.load(file)
 
 
