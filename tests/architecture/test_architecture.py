@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"errors", "_version", "checks", "extras", "strict_json", "threads"},
+    {"errors", "_version", "checks", "extras", "harmless", "strict_json", "threads"},
     {"core"},
     {"bases"},
     {"releases", "expressions"},

@@ -17,9 +17,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.checks import probability as checked_probability
-from sfumato.cli.options import blaming
+from sfumato.cli.options import blaming, load
 from sfumato.cli.output import facts, printable, show
 from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
@@ -28,6 +27,7 @@ from sfumato.cli.records import AT_ONCE, Piece, open_records, opened_table, regr
 from sfumato.cli.words import counted
 from sfumato.engines.files import File
 from sfumato.errors import ParameterError
+from sfumato.harmless import cell
 from sfumato.releases.response import Response
 
 _STDOUT = Path("-")
@@ -45,10 +45,18 @@ class Asked:
 
     @classmethod
     def checked(
-        cls, model: Path, new: Path, output: Path, probability: bool, certain: bool, confidence: float, force: bool
+        cls,
+        ctx: typer.Context,
+        model: Path,
+        new: Path,
+        output: Path,
+        probability: bool,
+        certain: bool,
+        confidence: float,
+        force: bool,
     ) -> Asked:
         """Refuse what cannot work, naming the option."""
-        predictor = predictor_of(sf.load(model), model, probability, certain)
+        predictor = predictor_of(load(ctx, model), model, probability, certain)
         with blaming("--confidence"):
             checked_probability("confidence", confidence)
         file = open_records(new, predictor.box.names)
@@ -95,11 +103,12 @@ def predict_file(ctx: typer.Context, asked: Asked) -> None:
     with counting(ctx, f"counting the rows of {asked.new.name}", None):
         total = asked.file.rows()
     with counting(ctx, f"predicting {asked.new.name}", total) as done, _writer(asked.output) as rows:
-        rows.writerow([*asked.file.names, *asked.predictor.names()])
+        rows.writerow([*asked.file.names, *map(cell, asked.predictor.names())])
         # Limits hold for all rows at once: what may go wrong is shared among the pieces.
         confidence = 1 - (1 - asked.confidence) / max(1, math.ceil(total / asked.at_once))
         for cells, piece in _pieces(asked):
-            added = _added(asked, piece, seen, confidence)
+            # The new records are the caller's own and stay as they are; labels come from the release.
+            added = [map(cell, column) for column in _added(asked, piece, seen, confidence)]
             rows.writerows(zip(*([_text(cell) for cell in column] for column in cells), *added, strict=True))
             done(len(piece.complete))
     _summary(ctx, asked, seen)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli import words
-from sfumato.cli.options import blaming, paying_account, person_unit
+from sfumato.cli.options import blaming, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
@@ -179,11 +179,11 @@ def publish(
     confidence
         Of the band or the limits in the picture.
     """
-    account = paying_account(ctx)
+    account, key = paying_account(ctx), signing_key(ctx)
     with reading(ctx, first, then, order.public_rows) as engine:
         settings = {"basis": order.basis, "engine": engine, "ledger": account}
         release = sf.release(order.target, order.data, order.box, order.privacy, **settings)
-    release.save(outputs.release)  # before anything else can fail
+    release.save(outputs.release, key)  # before anything else can fail
     if outputs.picture is not None:
         with working(ctx, "drawing"):
             draw(release, outputs.picture, confidence)

@@ -18,6 +18,7 @@ from sfumato.checks import one_of, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import exact_keys
@@ -159,7 +160,8 @@ class NaiveBayesRelease(Shown, Release):
             return low - power * np.log(most), high - power * np.log(least)
 
     def __repr__(self) -> str:
-        return f"<NaiveBayesRelease of {self.response.name} {list(self.classes)} on {self.box!r}: {self.guarantee}>"
+        name = printable(self.response.name)
+        return f"<NaiveBayesRelease of {name} {list(self.classes)} on {self.box!r}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {f"{i}.{name}": v for i, one in enumerate(self.likelihoods) for name, v in one.arrays().items()}

@@ -17,6 +17,7 @@ from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Receipt
 from sfumato.releases.local_law import LocalLaw
 
@@ -99,7 +100,7 @@ def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
     one_of("model", data["model"], ("central", "local"))
     if data["confidence"] != 1:
         probability("confidence", data["confidence"])
-    unit, assumptions = decode_unit(data["unit"]), tuple(str(a) for a in data["assumptions"])
+    unit, assumptions = decode_unit(data["unit"]), tuple(printable(a) for a in data["assumptions"])
     return Guarantee(**{**data, "unit": unit, "assumptions": assumptions})
 
 
@@ -116,7 +117,7 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw | LocalLaw:
     if data["kind"] == "local":
         exact_keys(data, {"kind", "randomizer", "size", "deviation"}, "the noise")
         return LocalLaw(
-            str(data["randomizer"]), whole_number("size", data["size"], 1, LARGEST_LATTICE), data["deviation"]
+            printable(data["randomizer"]), whole_number("size", data["size"], 1, LARGEST_LATTICE), data["deviation"]
         )
     exact_keys(data, set(NoiseLaw.__dataclass_fields__), "the noise")
     kind, size = one_of("kind", data["kind"], NOISES), whole_number("size", data["size"], 1, LARGEST_LATTICE)
@@ -148,7 +149,7 @@ def _decode_certificate(data: Mapping[str, Any]) -> Certificate:
     positive_number("bound", float(data["bound"]))
     if data["exponent"] is not None and data["bound"] > _LARGEST_BOUND:
         raise ParameterError(f"the certificate's bound is beyond what any release has, got {data['bound']!r}")
-    return Certificate(**{**data, "assumptions": tuple(str(a) for a in data["assumptions"])})
+    return Certificate(**{**data, "assumptions": tuple(printable(a) for a in data["assumptions"])})
 
 
 def check_scale(law: NoiseLaw, privacy: Privacy) -> None:
@@ -171,5 +172,5 @@ def decode_receipt(data: Mapping[str, Any] | None) -> Receipt | None:
     if data is None:
         return None
     exact_keys(data, set(Receipt.__dataclass_fields__), "the receipt")
-    words = {name: str(data[name]) for name in data if name != "entry"}
+    words = {name: printable(data[name]) for name in data if name != "entry"}
     return Receipt(entry=whole_number("entry", data["entry"], 1, LARGEST_COUNT), **words)

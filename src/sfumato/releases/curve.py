@@ -16,6 +16,7 @@ from sfumato.checks import one_of, probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import decode_rows, exact_keys
@@ -113,7 +114,8 @@ class CurveRelease(Shown, Release):
         return np.minimum(limits[0], value), np.maximum(limits[1], value)
 
     def __repr__(self) -> str:
-        return f"<CurveRelease of {self.response.name} on {self.box!r} in {self.high.basis!r}: {self.guarantee}>"
+        name = printable(self.response.name)
+        return f"<CurveRelease of {name} on {self.box!r} in {self.high.basis!r}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         parts = {"high": self.high, "low": self.low}

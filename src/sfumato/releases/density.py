@@ -20,6 +20,7 @@ from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, probability, whole_number
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.certified import as_stated, check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.conditional import Conditional
@@ -256,4 +257,4 @@ def decode_choice(data: Mapping[str, Any]) -> Choice:
     error = finite_number("predicted_error", data["predicted_error"])
     if not isinstance(data["automatic"], bool):
         raise ParameterError(f"automatic must be true or false, got {data['automatic']!r}")
-    return Choice(str(data["basis"]), data["automatic"], error, str(data["reason"]))
+    return Choice(printable(data["basis"]), data["automatic"], error, printable(data["reason"]))

@@ -13,6 +13,7 @@ from sfumato.bases.shares import certify_masses, check_cells
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import exact_keys
@@ -65,7 +66,8 @@ class GroupedDensityRelease(Shown, Release):
         return {name: count / sum(counts.values()) for name, count in counts.items()}
 
     def __repr__(self) -> str:
-        return f"<GroupedDensityRelease of {list(self.box.names)} by {self.by} {list(self.parts)}: {self.guarantee}>"
+        by = f"{printable(self.by)} {list(self.parts)}"
+        return f"<GroupedDensityRelease of {list(self.box.names)} by {by}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {

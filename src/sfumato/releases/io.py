@@ -17,6 +17,7 @@ from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import SAME_PLACES
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError, SfumatoError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.certified import granted_of
@@ -126,7 +127,7 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
     common: dict[str, Any] = {
         "guarantee": decode_guarantee(document["guarantee"]),
         "law": law,
-        "target": tuple((str(key), str(value)) for key, value in document["target"]),
+        "target": tuple((printable(key), printable(value)) for key, value in document["target"]),
         "receipt": decode_receipt(document["receipt"]),
     }
     if isinstance(law, LocalLaw):

@@ -27,6 +27,7 @@ from sfumato.bases.smoothness import Smooth
 from sfumato.checks import one_of, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.harmless import printable
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of
@@ -302,7 +303,8 @@ class SummaryRelease(Shown, Questions, Release):
     # --- what the file holds ------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"<SummaryRelease of {', '.join(self.box.names)}: {self.indices.size} moments; {self.guarantee}>"
+        names = printable(", ".join(self.box.names))
+        return f"<SummaryRelease of {names}: {self.indices.size} moments; {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {"numbers": self.numbers}

@@ -19,6 +19,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import decode_rows, exact_keys
@@ -95,7 +96,7 @@ class ValueRelease(Shown, Release):
 
     def __repr__(self) -> str:
         shown = f"{self.value:.6g}" if isinstance(self.value, float) else f"{np.shape(self.value)} numbers"
-        return f"<ValueRelease {self.statistic} of {', '.join(self.box.names)}: {shown}; {self.guarantee}>"
+        return f"<ValueRelease {self.statistic} of {printable(', '.join(self.box.names))}: {shown}; {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {"numbers": self.numbers}
