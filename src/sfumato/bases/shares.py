@@ -23,6 +23,7 @@ from sfumato.core.quantize import truncate_records
 from sfumato.errors import ParameterError
 
 Integers = NDArray[np.int64]
+Shape = tuple[int, ...]
 
 _CELL_BITS = {1: 15, 2: 10, 3: 7}  # along each axis
 _SHARE_BITS = {1: 24, 2: 13, 3: 10}  # along each axis
@@ -113,13 +114,7 @@ def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel, cells: tuple
 
 
 def certify_masses(
-    norm: str,
-    basis: Basis,
-    domain: Box,
-    kernel: GaussianKernel,
-    cells: tuple[int, ...],
-    privacy: Privacy,
-    bits: int = 0,
+    norm: str, basis: Basis, domain: Box, kernel: GaussianKernel, cells: Shape, privacy: Privacy, bits: int = 0
 ) -> Certificate:
     """A record is one cell's shares in one group: non-negative integers that sum to at most ``2**share_bits``.
 
