@@ -12,6 +12,7 @@ FILES = sorted(Path(__file__).parent.glob("*.sfumato"))
 FLAVOURS = {"pure", "person", "concentrated", "derivative", "laplace"}
 FLAVOURS |= {"density", "density-linear", "density-private", "density-matrix", "density-polynomial", "grouped-density"}
 FLAVOURS |= {"machine-output", "machine-objective", "machine-linear", "machine-bernstein"}
+FLAVOURS |= {"learner-output", "learner-objective", "learner-bernstein", "gaps", "clipped"}
 FLAVOURS |= {"curve", "priestley-chao", "naive-bayes", "naive-bayes-normal"}
 FLAVOURS |= {"value-mean", "value-histogram", "value-median", "value-random", "value-bounds"}
 FLAVOURS |= {"summary", "summary-pairs", "summary-cross"}

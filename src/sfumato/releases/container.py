@@ -54,7 +54,7 @@ def packed(contents: Contents) -> bytes:
     metadata = {_DOCUMENT: contents.text}
     if contents.signature is not None:
         metadata[_SIGNATURE] = contents.signature
-    return pack(contents.arrays, metadata=metadata)  # type: ignore[arg-type]
+    return pack(contents.arrays, metadata=metadata)
 
 
 def write_atomically(path: str | os.PathLike[str], payload: bytes, private: bool = False) -> None:
