@@ -26,6 +26,7 @@ Arrays = dict[str, NDArray[np.float64]]
 
 LARGEST_HEADER = 2**20
 LARGEST_FILE = 8 * LARGEST_LATTICE + LARGEST_HEADER + 8
+_SPARSE = 2**26  # bytes from which holes are looked for
 _DOCUMENT, _SIGNATURE = "sfumato", "signature"  # the only entries of the metadata
 
 
@@ -122,6 +123,9 @@ def _read_bytes(name: str) -> bytes:
             raise FileFormatError("cannot be read: not a plain file")
         if seen.st_size > LARGEST_FILE:
             raise FileFormatError(f"too large for a release ({seen.st_size} bytes)")
+        # Noise does not compress, so a large file that takes little of the disk is mostly holes.
+        if seen.st_size > _SPARSE and 2 * 512 * getattr(seen, "st_blocks", seen.st_size) < seen.st_size:
+            raise FileFormatError(f"{seen.st_size} bytes that are mostly holes: not a release")
         start = file.read(8)
         header = int.from_bytes(start, "little")
         if len(start) < 8 or header > seen.st_size - 8:

@@ -146,6 +146,17 @@ def test_a_sparse_file_that_is_too_long_is_refused_unread(tmp_path, size):
         sf.load(file)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="not every file system has holes")
+def test_a_large_file_of_holes_is_refused_unread(tmp_path):
+    file, size = tmp_path / "sparse.sfumato", 2**28
+    header = json.dumps({"coefficients": {"dtype": "F64", "shape": [size // 8], "data_offsets": [0, size]}}).encode()
+    with file.open("wb") as handle:
+        handle.write(len(header).to_bytes(8, "little") + header)
+        handle.truncate(8 + len(header) + size)
+    with pytest.raises(FileFormatError, match="mostly holes"):
+        sf.load(file)
+
+
 def test_a_sparse_file_without_a_header_is_refused(tmp_path):
     file = tmp_path / "sparse.sfumato"
     with file.open("wb") as handle:
