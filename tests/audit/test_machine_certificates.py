@@ -24,9 +24,9 @@ from harness.learners import (
 
 import sfumato as sf
 from sfumato.bases.landmarks import Coordinates, Landmarks, feature_map
+from sfumato.bases.losses import Hinge, loss_of
 from sfumato.targets import examples, machine
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.losses import Hinge, loss_of
 from sfumato.targets.solver import BLOCK, Problem, minimise
 
 RBF, LINEAR = sf.RBF(gamma=0.5), sf.LinearKernel()

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
+from sfumato.bases.losses import Hinge, Loss, SmoothedHinge
 
 Floats = NDArray[np.float64]
 

@@ -12,13 +12,13 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
+from sfumato.bases.losses import Logistic
 from sfumato.engines.tables import open_table
 from sfumato.errors import PrivateDataError, SchemaError
 from sfumato.releases.response import Response
 from sfumato.targets import examples as module
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learning import features_of
-from sfumato.targets.losses import Logistic
 from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})

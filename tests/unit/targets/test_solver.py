@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from sfumato.targets.losses import Hinge, Logistic, SmoothedHinge, SmoothedHuber, Squared
+from sfumato.bases.losses import Hinge, Logistic, SmoothedHinge, SmoothedHuber, Squared
 from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate, minimise
 
 RNG = np.random.default_rng(6)

@@ -6,10 +6,10 @@ from fractions import Fraction
 import pytest
 
 import sfumato as sf
+from sfumato.bases.learner import Learner
+from sfumato.bases.losses import Hinge, Logistic, SmoothedHuber, Squared
 from sfumato.checks import as_written
 from sfumato.core.objective import calibrate_objective
-from sfumato.targets.learner import Learner
-from sfumato.targets.losses import Hinge, Logistic, SmoothedHuber, Squared
 
 PURE = sf.Privacy(epsilon=1.0)
 APPROXIMATE = sf.Privacy(epsilon=0.7, delta=1e-6)

@@ -5,19 +5,52 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
+import numpy as np
+from scipy.special import gammaincinv
+
+from sfumato.bases.bernstein import Bernstein
+from sfumato.bases.landmarks import FeatureMap
+from sfumato.bases.losses import Declared, Hinge, Loss, UserLoss
 from sfumato.checks import as_written, share_of
-from sfumato.core.objective import Objective, calibrate_objective
+from sfumato.core.certificate import Certificate
+from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
-from sfumato.releases.machine import ObjectiveNoise
-from sfumato.targets.losses import Hinge, Loss
 
 _DOOR = Fraction(1, 50)  # the share of the grant that covers what the solver leaves open, under objective noise
 _MOST_AT_THE_DOOR = Fraction(1)  # epsilon: with less noise than that on so fine a grid, weights would not fit 64 bits
 _FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles, from above (docs/proofs/solver.md)
 _LARGEST_C = 2.0**25  # times curvature and kappa squared: beyond this doubles do not resolve the minimiser
+_LARGEST_TABLE = 2**23  # kernel values between a lattice and landmarks
 _UP = 1 + 2.0**-48  # covers the rounding of a few products
+
+
+@dataclass(frozen=True)
+class ObjectiveNoise:
+    """The noise that was put into the objective: what it was calibrated for, its law, and the part that paid for it."""
+
+    objective: Objective
+    law: ObjectiveLaw
+    epsilon: float
+    delta: float
+
+    def radius(self, confidence: float) -> float:
+        """How far, at most, this noise moved the learners: ``||b|| / strength``, with this confidence."""
+        size = self.law.size
+        if self.law.kind == "l2":
+            longest = float(gammaincinv(size, confidence))
+        else:
+            longest = math.sqrt(2 * float(gammaincinv(size / 2, confidence)))
+        # What the solver leaves open is at most 2**-16 of it.
+        return (longest * self.law.deviation + self.law.rounding) / self.objective.strength * (1 + 2.0**-15)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        law = {**vars(self.law), "scale": str(self.law.scale)}
+        return {"objective": dict(vars(self.objective)), "law": law, "epsilon": self.epsilon, "delta": self.delta}
 
 
 @dataclass(frozen=True)
@@ -129,3 +162,40 @@ def _split(privacy: Privacy) -> tuple[Privacy, Privacy]:
         for part in (1 - share, share)
     )
     return inside, door
+
+
+@lru_cache(maxsize=32)
+def longest_features(features: FeatureMap, lattice: Bernstein) -> float:
+    """The largest norm that the features have at a point of a lattice, as they are computed there."""
+    points, wide = lattice.size(features.box), features.size if features.nodes is None else len(features.nodes)
+    if points * wide > _LARGEST_TABLE:
+        raise ParameterError(
+            f"the lattice has {points:,} points and the kernel {wide:,} landmarks, together at most "
+            f"{_LARGEST_TABLE:,}: lower the degree, or the number of columns"
+        )
+    return float(np.linalg.norm(features(features.box.clean(lattice.lattice(features.box))), axis=1).max())
+
+
+def certify_learner(
+    learner: Learner, features: FeatureMap, lattice: Bernstein | None, users_kernel: bool, privacy: Privacy
+) -> Certificate:
+    """Neighbours' minimisers are ``2 M C kappa / n`` apart at most, the solver's twice what it leaves open more.
+
+    Under objective noise, given the exact minimiser, only what is left open can differ
+    (docs/proofs/regularised-erm.md, whitening.md, solver.md, objective.md).
+    """
+    apart, page = 2 * learner.left_open(features.size), "objective"
+    if learner.mechanism == "output":
+        apart, page = apart + learner.distance, "regularised-erm"
+    norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
+    if lattice is not None:  # at each point, each function moves by its features' norm times its distance
+        norm, bound = "linf", (apart + 8 * learner.float_error) * longest_features(features, lattice) * (1 + 2.0**-40)
+    row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, _notes(users_kernel, learner.loss))
+    return row.for_unit(privacy)
+
+
+def _notes(users_kernel: bool, loss: Loss) -> tuple[str, ...]:
+    """What the code cannot check."""
+    kernel = ("the caller's kernel reads each record alone",) if users_kernel else ()
+    own = isinstance(loss, UserLoss | Declared)
+    return (*kernel, *(("the caller's loss is convex, with the curvature that was declared",) if own else ()))
