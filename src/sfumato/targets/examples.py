@@ -83,6 +83,10 @@ class FixedPoint(Sealed):
         """About this many of the examples, evenly spaced."""
         return FixedPoint(self._source, self._features, max(1, self._source.rows // rows))
 
+    def known(self) -> int:
+        """How many of the examples say something."""
+        return sum(int(np.count_nonzero(~np.isnan(targets[:, 0]))) for _, targets in self.blocks())
+
     def blocks(self) -> Iterator[Pair]:
         if self._kept:
             yield from self._kept

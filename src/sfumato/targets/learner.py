@@ -18,6 +18,8 @@ _MOST_AT_THE_DOOR = Fraction(1)  # epsilon: with less noise than that on so fine
 _FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles, from above (docs/proofs/solver.md)
 _LARGEST_C = 2.0**25  # times curvature and kappa squared: beyond this doubles do not resolve the minimiser
 _UP = 1 + 2.0**-48  # covers the rounding of a few products
+_TAPER = Fraction(1, 256)  # what bounding the records' total weight adds to a distance, where their number is private
+_HEAVIEST = (1 + _TAPER) ** 2 / (4 * _TAPER)  # ... and that bound, as a multiple of the rows expected: 64.5
 
 
 @dataclass(frozen=True)
@@ -71,21 +73,60 @@ class Learner:
         return self.privacy.neighbours != "replace" or self.privacy.unit != "row"
 
     @property
+    def assumes_few(self) -> bool:
+        """Whether the guarantee assumes at most ``most_rows`` rows: Gaussian noise in the objective of private many."""
+        return self.guessed and self.mechanism == "objective" and self.privacy.delta > 0
+
+    @property
+    def most_rows(self) -> int:
+        """From as many rows on, their losses weigh no more together."""
+        return int(_HEAVIEST * self.rows)
+
+    def weight(self, known: int) -> Fraction:
+        """What each of this many records' losses is multiplied by, so that all together weigh at most ``_HEAVIEST``.
+
+        One record changes the weighted sum of gradients by at most ``1 + _TAPER`` times the steepest slope
+        (docs/proofs/regularised-erm.md, Theorem 8).
+        """
+        share = Fraction(known, self.rows)
+        if not self.guessed or share <= 1:
+            return Fraction(1)
+        if self.assumes_few:
+            return min(Fraction(1), Fraction(self.most_rows, known))
+        return 1 + _TAPER * (1 - share) if share <= (1 + _TAPER) / (2 * _TAPER) else _HEAVIEST / share
+
+    @property
+    def taper(self) -> float:
+        """How much further neighbours are apart because weights depend on how many records there are."""
+        return 1 + float(_TAPER) if self.guessed and not self.assumes_few else 1.0
+
+    @property
     def distance(self) -> float:
         """How far, in Euclidean norm, neighbours can move each noiseless minimiser (docs/proofs/regularised-erm.md)."""
         records = 2 if self.privacy.neighbours == "replace" else 1
-        return records * self.longest / self.rows * _UP
+        return records * self.longest / self.rows * self.taper * _UP
 
     @property
     def float_error(self) -> float:
         """How far arithmetic in doubles can put the solver off; a private number of rows may far exceed the guess."""
         return _FLOAT * self.longest * (64 if self.guessed else 1)
 
+    @property
+    def far(self) -> float:
+        """A noise term of more than this norm puts the minimiser outside the ball, which shrinks errors in turn."""
+        return (self.ball + self.longest * (float(_HEAVIEST) if self.guessed else 1)) * (1 + 2.0**-6)
+
     def objective(self, size: int) -> Objective:
         """What objective noise rests on, for this many features."""
-        loss = self.loss
-        assert loss.lipschitz is not None and loss.curvature is not None
-        return Objective(size, self.outputs, loss.lipschitz, loss.curvature, self.kappa, self.rows / self.C)
+        lipschitz, curvature, strength = self.loss.lipschitz, self.loss.curvature, self.rows / self.C
+        assert lipschitz is not None and curvature is not None
+        if (
+            self.taper > 1
+        ):  # one record changes all the others' weights, by little (docs/proofs/objective.md, Theorem 4)
+            turn = 2 * _TAPER / (1 + _TAPER) / self.rows
+            bent = math.expm1(size * float(turn * (1 + turn)) * _UP) * strength / self.kappa**2 * _UP
+            lipschitz, curvature = lipschitz * self.taper * _UP, max(curvature, bent)
+        return Objective(size, self.outputs, lipschitz, curvature, self.kappa, strength)
 
     def noise(self, size: int) -> ObjectiveNoise:
         """The noise in the objective, for what the door leaves of the grant."""

@@ -226,6 +226,10 @@ class KernelMachine(Target):
             notes.append("the caller's kernel reads each record alone")
         if isinstance(self.loss, UserLoss):
             notes.append("the caller's loss is convex, with the curvature that was declared")
+        if self.settled_learner.assumes_few:
+            notes.append(
+                f"at most {self.settled_learner.most_rows} records with a response (expected_rows says how many)"
+            )
         return tuple(notes)
 
     def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
@@ -237,12 +241,15 @@ class KernelMachine(Target):
         # Slopes are cut off at twice their bound, which for the squared loss holds at minimisers only.
         steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
         examples = FixedPoint(gathered, features)
+        # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
+        far = np.maximum(1.0, np.linalg.norm(offset, axis=1) / learner.far)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
-            start = minimise(few, 2.0**-20 * learner.longest)
-        problem = Problem(examples, learner.loss, scale, steepest, offset)
-        learned = minimise(problem, learner.tolerance(features.size), start)
+            start = minimise(few, 2.0**-20 * learner.longest * far)
+        weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
+        problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
+        learned = minimise(problem, learner.tolerance(features.size) * far, start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
         learned *= learner.ball / np.maximum(length, learner.ball)
