@@ -111,11 +111,6 @@ class Learner:
         """How far arithmetic in doubles can put the solver off; a private number of rows may far exceed the guess."""
         return _FLOAT * self.longest * (64 if self.guessed else 1)
 
-    @property
-    def far(self) -> float:
-        """A noise term of more than this norm puts the minimiser outside the ball, which shrinks errors in turn."""
-        return (self.ball + self.longest * (float(_HEAVIEST) if self.guessed else 1)) * (1 + 2.0**-6)
-
     def objective(self, size: int) -> Objective:
         """What objective noise rests on, for this many features."""
         lipschitz, curvature, strength = self.loss.lipschitz, self.loss.curvature, self.rows / self.C
@@ -154,7 +149,7 @@ class Learner:
     def left_open(self, size: int) -> float:
         """How far, at most, what is published can lie from the exact minimiser under the exact b."""
         rounding = 0.0 if self.mechanism == "output" else self.noise(size).law.rounding * self.C / self.rows
-        return (self.tolerance(size) + self.float_error + rounding) * _UP
+        return (self.tolerance(size) * (1 + 2.0**-38) + self.float_error + rounding) * _UP
 
     def door(self, privacy: Privacy) -> Privacy:
         """What of the grant is left for the noise that is added at the end."""

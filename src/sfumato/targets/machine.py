@@ -43,6 +43,7 @@ from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss
 from sfumato.targets.solver import Problem, minimise
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
+_DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
 _SAMPLE = 100  # a first guess is fitted to this many records for each feature
 
 
@@ -242,14 +243,14 @@ class KernelMachine(Target):
         steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
         examples = FixedPoint(gathered, features)
         # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
-        far = np.maximum(1.0, np.linalg.norm(offset, axis=1) / learner.far)
+        digits = _DIGITS * np.linalg.norm(offset, axis=1)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
-            start = minimise(few, 2.0**-20 * learner.longest * far)
+            start = minimise(few, np.maximum(2.0**-20 * learner.longest, digits))
         weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
-        learned = minimise(problem, learner.tolerance(features.size) * far, start)
+        learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
         learned *= learner.ball / np.maximum(length, learner.ball)
