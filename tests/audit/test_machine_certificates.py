@@ -417,7 +417,7 @@ def test_contradictions_far_beyond_the_expected_rows_do_not_hold_the_solver_up(d
     kernel = sf.LinearKernel(constant=0)
     target = classifier("logistic", kernel, C=1e8, mechanism="objective", expected_rows=1)
     opened = Opened(target, Coordinates(), "add-remove", box=sf.Box([(0, 1)]), privacy=privacy)
-    monkeypatch.setattr(machine, "draw_objective", lambda law: np.ones(1))
+    monkeypatch.setattr(machine, "draw_objective", lambda law: np.full(1, law.deviation))
     assert np.isfinite(opened(np.full((n, 1), 0.9), np.resize(["no", "yes", "yes", "no"], n))).all()
     assert bool(opened.certificate.assumptions) == (delta > 0)
 

@@ -24,6 +24,7 @@ from sfumato.core.gaussian import chi_delta, noise_multiplier, smallest
 from sfumato.core.mechanism import draw_objective
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.errors import ParameterError
+from sfumato.targets.learner import Learner
 
 POINTS = 24_001
 FEATURES = (-1.0, -0.6, -0.15, 0.15, 0.6, 1.0)
@@ -276,6 +277,46 @@ def test_minimisers_drawn_with_many_features_keep_their_delta_and_half_the_noise
         pair = [lambda m, y=y, f=factor: minimisers(y, f) for y in (1.0, -1.0)]
         found = epsilon_lower_bound(*pair, draws, lambda out: out @ direction, delta=delta)
         assert (found <= epsilon) == kept
+
+
+# --- a private number of records: weights that fall as more come -----------------------------------------------------
+
+
+def weighted_loss(learner, weight, count):
+    """The largest loss when a record comes to ``count`` others, all at the ends of one feature, weighted by number."""
+    curve, strength = Curve(learner.loss.width, 1.0), learner.rows / learner.C
+    law = learner.noise(1).law
+    w = grid(law, strength, POINTS // 4, 2.0 * learner.rows * 65)
+    loss = 0.0
+    for here in {0, count // 2, count}:
+        for x, y in ((1.0, 1.0), (1.0, -1.0), (0.3, 1.0)):
+            found = []
+            for records in ((here, count - here, 0), (here, count - here, 1)):
+                slope, bend = 0.0, 0.0
+                for number, place, sign in zip(records, (1.0, 1.0, x), (1.0, -1.0, y), strict=True):
+                    slope = slope + number * sign * place * curve.slope(sign * place * w)
+                    bend = bend + number * place**2 * curve.bend(sign * place * w)
+                share = float(weight(sum(records)))
+                found.append(-np.abs(share * slope + strength * w) / law.deviation + np.log(share * bend + strength))
+            loss = max(loss, float(np.abs(found[0] - found[1]).max()))
+    return loss
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+def test_weights_of_a_private_number_of_records_are_paid_for_inside_the_objective(rows):
+    """As many as expected, a few more, and so many that the losses are a mean; the last is near what is granted."""
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    learner = Learner(sf.SmoothedHinge(0.05), rows / 200.0, "objective", 1.0, rows, 1, privacy)
+    granted = learner.noise(1).epsilon
+    for count in (0, rows, 2 * rows, 60 * rows, 128 * rows, 129 * rows, 1000 * rows):
+        assert weighted_loss(learner, learner.weight, count) <= granted
+    assert weighted_loss(learner, learner.weight, rows) > 0.9 * granted
+
+
+def test_negative_control_a_mean_inside_the_objective_is_caught():
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    learner = Learner(sf.SmoothedHinge(0.05), 10 / 200.0, "objective", 1.0, 10, 1, privacy)
+    assert weighted_loss(learner, lambda count: min(1.0, 10 / max(count, 1)), 10) > 1.5
 
 
 # --- known mistakes ---------------------------------------------------------------------------------------------------

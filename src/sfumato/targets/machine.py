@@ -71,7 +71,9 @@ class KernelMachine(Target):
         ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), or ``"auto"``: the one of less
         predicted error.
     expected_rows
-        A public guess of the number of rows, where that number itself is private.
+        A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
+        record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
+        the objective assumes that there are no more than that, and then the guarantee says so.
 
     Formal guarantee: ``certificate`` bounds what one record can move (docs/proofs/regularised-erm.md); objective noise
     is private by docs/proofs/objective.md.
@@ -227,10 +229,9 @@ class KernelMachine(Target):
             notes.append("the caller's kernel reads each record alone")
         if isinstance(self.loss, UserLoss):
             notes.append("the caller's loss is convex, with the curvature that was declared")
-        if self.settled_learner.assumes_few:
-            notes.append(
-                f"at most {self.settled_learner.most_rows} records with a response (expected_rows says how many)"
-            )
+        learner = self.settled_learner
+        if learner.assumes_few:
+            notes.append(f"at most {learner.most_rows} records, where expected_rows={learner.rows} were expected")
         return tuple(notes)
 
     def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
@@ -244,12 +245,15 @@ class KernelMachine(Target):
         examples = FixedPoint(gathered, features)
         # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
         digits = _DIGITS * np.linalg.norm(offset, axis=1)
-        start, rows = None, _SAMPLE * max(features.size, 50)
-        if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
-            few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
-            start = minimise(few, np.maximum(2.0**-20 * learner.longest, digits))
         weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
+        start, rows = None, _SAMPLE * max(features.size, 50)
+        if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
+            few, apart = examples.sample(rows)  # each of them stands for so many
+            start = minimise(
+                replace(problem, examples=few, scale=problem.scale * apart),
+                np.maximum(2.0**-20 * learner.longest, digits),
+            )
         learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
