@@ -26,6 +26,8 @@ _FLOAT = 2.0**-45  # relative error of a gradient, and of rounding w to doubles,
 _LARGEST_C = 2.0**25  # times curvature and kappa squared: beyond this doubles do not resolve the minimiser
 _LARGEST_TABLE = 2**23  # kernel values between a lattice and landmarks
 _UP = 1 + 2.0**-48  # covers the rounding of a few products
+_TAPER = Fraction(1, 256)  # what bounding the records' total weight adds to a distance, where their number is private
+_HEAVIEST = (1 + _TAPER) ** 2 / (4 * _TAPER)  # ... and that bound, as a multiple of the rows expected: 64.5
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,38 @@ class Learner:
         return self.privacy.neighbours != "replace" or self.privacy.unit != "row"
 
     @property
+    def assumes_few(self) -> bool:
+        """Whether the guarantee assumes at most ``most_rows`` rows: Gaussian noise in the objective of private many."""
+        return self.guessed and self.mechanism == "objective" and self.privacy.delta > 0
+
+    @property
+    def most_rows(self) -> int:
+        """From as many rows on, their losses weigh no more together."""
+        return int(_HEAVIEST * self.rows)
+
+    def weight(self, known: int) -> Fraction:
+        """What each of this many records' losses is multiplied by, so that all together weigh at most ``_HEAVIEST``.
+
+        One record changes the weighted sum of gradients by at most ``1 + _TAPER`` times the steepest slope
+        (docs/proofs/regularised-erm.md, Theorem 8).
+        """
+        share = Fraction(known, self.rows)
+        if not self.guessed or share <= 1:
+            return Fraction(1)
+        if self.assumes_few:
+            return min(Fraction(1), Fraction(self.most_rows, known))
+        return 1 + _TAPER * (1 - share) if share <= (1 + _TAPER) / (2 * _TAPER) else _HEAVIEST / share
+
+    @property
+    def taper(self) -> float:
+        """How much further neighbours are apart because weights depend on how many records there are."""
+        return 1 + float(_TAPER) if self.guessed and not self.assumes_few else 1.0
+
+    @property
     def distance(self) -> float:
         """How far, in Euclidean norm, neighbours can move each noiseless minimiser (docs/proofs/regularised-erm.md)."""
         records = 2 if self.privacy.neighbours == "replace" else 1
-        return records * self.longest / self.rows * _UP
+        return records * self.longest / self.rows * self.taper * _UP
 
     @property
     def float_error(self) -> float:
@@ -116,9 +146,15 @@ class Learner:
 
     def objective(self, size: int) -> Objective:
         """What objective noise rests on, for this many features."""
-        loss = self.loss
-        assert loss.lipschitz is not None and loss.curvature is not None
-        return Objective(size, self.outputs, loss.lipschitz, loss.curvature, self.kappa, self.rows / self.C)
+        lipschitz, curvature, strength = self.loss.lipschitz, self.loss.curvature, self.rows / self.C
+        assert lipschitz is not None and curvature is not None
+        if (
+            self.taper > 1
+        ):  # one record changes all the others' weights, by little (docs/proofs/objective.md, Theorem 4)
+            turn = 2 * _TAPER / (1 + _TAPER) / self.rows
+            bent = math.expm1(size * float(turn * (1 + turn)) * _UP) * strength / self.kappa**2 * _UP
+            lipschitz, curvature = lipschitz * self.taper * _UP, max(curvature, bent)
+        return Objective(size, self.outputs, lipschitz, curvature, self.kappa, strength)
 
     def noise(self, size: int) -> ObjectiveNoise:
         """The noise in the objective, for what the door leaves of the grant."""
@@ -146,7 +182,7 @@ class Learner:
     def left_open(self, size: int) -> float:
         """How far, at most, what is published can lie from the exact minimiser under the exact b."""
         rounding = 0.0 if self.mechanism == "output" else self.noise(size).law.rounding * self.C / self.rows
-        return (self.tolerance(size) + self.float_error + rounding) * _UP
+        return (self.tolerance(size) * (1 + 2.0**-38) + self.float_error + rounding) * _UP
 
     def door(self, privacy: Privacy) -> Privacy:
         """What of the grant is left for the noise that is added at the end."""
@@ -179,10 +215,10 @@ def longest_features(features: FeatureMap, lattice: Bernstein) -> float:
 def certify_learner(
     learner: Learner, features: FeatureMap, lattice: Bernstein | None, users_kernel: bool, privacy: Privacy
 ) -> Certificate:
-    """Neighbours' minimisers are ``2 M C kappa / n`` apart at most, the solver's twice what it leaves open more.
+    """Neighbours' minimisers are near each other, and so is what a solver leaves open: regularised-erm.md.
 
-    Under objective noise, given the exact minimiser, only what is left open can differ
-    (docs/proofs/regularised-erm.md, whitening.md, solver.md, objective.md).
+    Under objective noise, given the exact minimiser, only what is left open can differ. See also whitening.md,
+    solver.md and objective.md in docs/proofs.
     """
     apart, page = 2 * learner.left_open(features.size), "objective"
     if learner.mechanism == "output":
@@ -190,12 +226,17 @@ def certify_learner(
     norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
     if lattice is not None:  # at each point, each function moves by its features' norm times its distance
         norm, bound = "linf", (apart + 8 * learner.float_error) * longest_features(features, lattice) * (1 + 2.0**-40)
-    row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, _notes(users_kernel, learner.loss))
+    row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, _notes(users_kernel, learner))
     return row.for_unit(privacy)
 
 
-def _notes(users_kernel: bool, loss: Loss) -> tuple[str, ...]:
+def _notes(users_kernel: bool, learner: Learner) -> tuple[str, ...]:
     """What the code cannot check."""
-    kernel = ("the caller's kernel reads each record alone",) if users_kernel else ()
-    own = isinstance(loss, UserLoss | Declared)
-    return (*kernel, *(("the caller's loss is convex, with the curvature that was declared",) if own else ()))
+    notes = []
+    if users_kernel:
+        notes.append("the caller's kernel reads each record alone")
+    if isinstance(learner.loss, UserLoss | Declared):
+        notes.append("the caller's loss is convex, with the curvature that was declared")
+    if learner.assumes_few:
+        notes.append(f"at most {learner.most_rows} records, where expected_rows={learner.rows} were expected")
+    return tuple(notes)

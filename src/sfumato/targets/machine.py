@@ -41,6 +41,7 @@ from sfumato.targets.learning import (
 from sfumato.targets.solver import Problem, minimise
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
+_DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
 _SAMPLE = 100  # a first guess is fitted to this many records for each feature
 
 
@@ -68,7 +69,9 @@ class KernelMachine(Target):
         ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), or ``"auto"``: the one of less
         predicted error.
     expected_rows
-        A public guess of the number of rows, where that number itself is private.
+        A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
+        record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
+        the objective assumes that there are no more than that, and then the guarantee says so.
 
     Formal guarantee: ``certificate`` bounds what one record can move (docs/proofs/regularised-erm.md); objective noise
     is private by docs/proofs/objective.md.
@@ -219,12 +222,18 @@ class KernelMachine(Target):
         # Slopes are cut off at twice their bound, which for the squared loss holds at minimisers only.
         steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
         examples = FixedPoint(gathered, features)
+        # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
+        digits = _DIGITS * np.linalg.norm(offset, axis=1)
+        weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
+        problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
-            few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
-            start = minimise(few, 2.0**-20 * learner.longest)
-        problem = Problem(examples, learner.loss, scale, steepest, offset)
-        learned = minimise(problem, learner.tolerance(features.size), start)
+            few, apart = examples.sample(rows)  # each of them stands for so many
+            start = minimise(
+                replace(problem, examples=few, scale=problem.scale * apart),
+                np.maximum(2.0**-20 * learner.longest, digits),
+            )
+        learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
         learned *= learner.ball / np.maximum(length, learner.ball)
