@@ -19,6 +19,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.certificate import Certificate, certify_sum
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Integers, Wide, map_counts
 
 BITS = 24
 COUNT_WEIGHT = 0.5  # what a record adds to the count beside its moments
@@ -50,6 +51,11 @@ def _moments(cells: int) -> Any:
     z = np.rint((2 * (np.arange(cells) + 0.5) / cells - 1) * _ONE).astype(np.int64)
     weight = np.full(cells, int(COUNT_WEIGHT * _ONE), dtype=np.int64)
     return np.stack([z, (z * z >> BITS) - _ONE // 2, weight], axis=1)
+
+
+def apply_table(table: Any, tally: Integers) -> Wide:
+    """What ``(classes, cells)`` counts add up to, class after class, whatever their size."""
+    return map_counts(lambda part: np.asarray(table.T @ part.T).T.ravel(), tally, column_norms(table).sum)
 
 
 def cells_of(box: Box, classes: int) -> int:

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from sfumato.bases.base import MAX_CELLS, Basis, LatticeBasis
@@ -20,9 +19,9 @@ from sfumato.core.certificate import Certificate, certify_sum
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.core.quantize import truncate_records
+from sfumato.core.whole import Integers, Wide, map_counts
 from sfumato.errors import ParameterError
 
-Integers = NDArray[np.int64]
 Shape = tuple[int, ...]
 
 _CELL_BITS = {1: 15, 2: 10, 3: 7}  # along each axis
@@ -95,10 +94,10 @@ def _within(table: sparse.csr_array, budget: int) -> sparse.csr_array:
     return table
 
 
-def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers) -> Integers:
-    """The exact integer coefficients of a tensor of counts."""
+def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers | Wide) -> Wide:
+    """The exact integer coefficients of a tensor of counts, whatever their size."""
     tables = [axis_table(basis, domain, kernel, i, size).T for i, size in enumerate(counts.shape)]
-    return np.asarray(contract(tables, counts.astype(np.int64))).ravel()
+    return map_counts(lambda tensor: contract(tables, tensor).ravel(), counts, 2 ** share_bits(domain))
 
 
 def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel, cells: tuple[int, ...]) -> float:

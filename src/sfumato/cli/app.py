@@ -98,15 +98,18 @@ def options(
     trust: Annotated[
         list[Path] | None, typer.Option(metavar="PUB", help="Read only releases that this key has signed; repeatable.")
     ] = None,
+    multiline: Annotated[
+        bool, typer.Option("--multiline", help="Cells of CSV files may span lines, and every quote is closed.")
+    ] = False,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Publish functions of private data under differential privacy, and read what others published.
 
-    The options --ledger, --account, --key, --trust and --json may stand anywhere on the line.
+    The options --ledger, --account, --key, --trust, --json and --multiline may stand anywhere on the line.
     """
-    ctx.obj = Settings(ledger, account, json, key, tuple(trust or ()))
+    ctx.obj = Settings(ledger, account, json, multiline, key, tuple(trust or ()))
 
 
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import MAX_CELLS
 from sfumato.checks import finite_number, positive_integer
 from sfumato.core.box import Box, Categorical, Interval
-from sfumato.core.mechanism import Sealed
+from sfumato.core.whole import Sealed
 from sfumato.engines.files import holds_text, is_text
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 
@@ -186,7 +186,10 @@ def positions(values: Any, kind: Categorical) -> Positions:
 
 
 def _look_up(places: Mapping[Any, int], value: Any) -> int:
-    return places.get(value, _NOWHERE) if isinstance(value, str) else _NOWHERE
+    try:
+        return places.get(value, _NOWHERE) if isinstance(value, str) else _NOWHERE
+    except Exception:  # a text of somebody's own kind may raise anything when it is compared
+        return _NOWHERE
 
 
 def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:
@@ -195,6 +198,6 @@ def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:
 
     if not holds_text(values.type):
         return np.full(len(values), _NOWHERE, dtype=np.int32)
-    texts = pc.cast(values, pa.large_string())
-    places = pc.index_in(texts, value_set=pa.array(categories, pa.large_string()))
+    texts = pc.cast(values, pa.large_binary())  # what is no text is none of the categories
+    places = pc.index_in(texts, value_set=pc.cast(pa.array(categories, pa.large_string()), pa.large_binary()))
     return np.array(pc.fill_null(places, _NOWHERE).to_numpy(zero_copy_only=False), dtype=np.int32)

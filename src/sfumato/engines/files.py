@@ -9,29 +9,31 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sfumato.core.box import Categorical, Column
-from sfumato.errors import MissingFileError, SchemaError
+from sfumato.engines.lines import Layout
+from sfumato.errors import MissingFileError, ParameterError, ParameterTypeError, SchemaError
 
 # What counts as a number in a CSV cell. Python's float() would also take "1_000" and "infinity".
 _NUMBER = r"^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*$"
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_BLOCK = 2**20  # bytes of a CSV file at a time; Arrow reads some dozens of blocks ahead
-_TORN_AT_ONCE = 2**16
-_LARGEST_BLOCK = 2**31 - 2**16  # Arrow counts a block's bytes in 32 bits
+_LONGEST_HEADER = 2**20  # bytes
+_WELL_QUOTED = "quoted cells may span lines: every record closes the quotes that it opens"
 _BATCH = 2**17  # rows of a Parquet file at a time: they stay in the processor's cache
 
 
 class File(Protocol):
     """A file of records that has been opened but not read."""
 
+    path: str
     names: list[str]
+    assumptions: tuple[str, ...]  # what reading each record alone rests on
 
     def check(self, declared: Mapping[str, Column]) -> None:
         """Refuse declared columns that hold the wrong type; no record is read."""
@@ -45,18 +47,39 @@ class File(Protocol):
         """Record batches of some columns, of any number of rows, in the order of the file."""
         ...
 
+    def stored(self, name: str) -> Iterator[Any]:
+        """Arrays of one column as it stands in the file, not converted: different values stay different."""
+        ...
+
     def rows(self) -> int:
         """The number of records."""
         ...
 
 
-def open_file(path: str) -> File:
+def open_file(data: str | Csv) -> File:
     """Open a file; what cannot be opened or is not a table at all raises ``SchemaError``."""
+    if isinstance(data, Csv):
+        return CsvFile(data.path, data.multiline)
+    path = data
     if path.lower().endswith((".parquet", ".pq")):
         return ParquetFile(path)
     if path.lower().endswith(_ENDINGS):
         return CsvFile(path)
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
+
+
+def unnamed(path: str) -> SchemaError:
+    """What is said of every first line that names none of the columns needed: it may be a record, and any of them."""
+    return SchemaError(
+        f"{path}: the first line must name the columns that are needed, each once, and end with a newline; what it "
+        "holds instead is not shown, as it may be a record"
+    )
+
+
+def listed(names: Sequence[str], needed: Iterable[str]) -> str:
+    """The columns that there are, for an error; but a first line that names none of those needed may be a record."""
+    there = set(names) & set(needed)
+    return f"there are {', '.join(map(repr, names))}" if there else "nor any other that is needed"
 
 
 @contextmanager
@@ -67,7 +90,7 @@ def _readable(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
-    except (OSError, EOFError, csv.Error, pa.ArrowException) as error:
+    except (OSError, EOFError, pa.ArrowException) as error:
         raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
 
 
@@ -82,6 +105,8 @@ def ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 class ParquetFile:
     """A Parquet file, or a folder of them, which is read whole."""
+
+    assumptions: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
         from pyarrow import parquet
@@ -117,36 +142,73 @@ class ParquetFile:
         from pyarrow import parquet
 
         with _readable(self.path):
-            return parquet.read_table(self.path) if self._table is None else self._table
+            return without_views(parquet.read_table(self.path) if self._table is None else self._table)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         if self._table is not None:
-            yield from self._table.select(list(names)).to_batches(max_chunksize=_BATCH)
+            yield from without_views(self._table.select(list(names))).to_batches(max_chunksize=_BATCH)
             return
         with _readable(self.path), self._open() as file:
-            yield from ahead(file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1))
+            batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
+            yield from ahead(map(without_views, batches))
+
+    def stored(self, name: str) -> Iterator[Any]:
+        return (batch.column(name) for batch in self.batches([name], {}))
 
     def rows(self) -> int:
         return int(self._rows)
 
 
-class CsvFile:
-    """A CSV or TSV file, compressed or not."""
+@dataclass(frozen=True)
+class Csv:
+    """A CSV file as data, with what has to be declared about it.
 
-    def __init__(self, path: str) -> None:
+    Parameters
+    ----------
+    path
+        The file.
+    multiline
+        Whether quoted cells may span lines. One quote too many or too few then moves the end of every record after
+        it, so the guarantee rests on there being none, and says so.
+
+    >>> Csv("cohort.csv", multiline=True).path
+    'cohort.csv'
+    """
+
+    path: str
+    multiline: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise ParameterTypeError(f"path must be a file's path, got path={self.path!r}")
+        if not isinstance(self.multiline, bool):
+            raise ParameterTypeError(f"multiline must be True or False, got multiline={self.multiline!r}")
+        object.__setattr__(self, "path", os.fspath(self.path))
+        if not self.path.lower().endswith(_ENDINGS):
+            raise ParameterError(f"path must end in {' or '.join(_ENDINGS)}, got path={self.path!r}")
+
+
+class CsvFile:
+    """A CSV or TSV file, compressed or not; ``lines.py`` says what its records are."""
+
+    def __init__(self, path: str, multiline: bool = False) -> None:
         self.path = path
-        self._torn = 0
-        self._delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
-        opened = gzip.open if path.lower().endswith(".gz") else open
-        with _readable(path), opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-            lines, again = itertools.tee(file)
-            header = csv.reader(lines, delimiter=self._delimiter)
-            self.names = next(header, [])
-            last = "".join(itertools.islice(again, header.line_num))
-        if len(set(self.names)) < len(self.names) or not self.names:
-            raise SchemaError(f"{path}: the first line must name the columns, each once")
-        if not last.endswith(("\n", "\r")):
-            raise SchemaError(f"{path}: cannot be read as a table (its only line does not end; end it with a newline)")
+        self.assumptions: tuple[str, ...] = (_WELL_QUOTED,) if multiline else ()
+        delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
+        with self._open() as file:
+            first = file.readline(_LONGEST_HEADER)
+        self.names = _header(first, delimiter)
+        if len(set(self.names)) < len(self.names) or not self.names or not first.endswith(b"\n"):
+            raise unnamed(path)
+        self._layout = Layout(len(self.names), delimiter.encode(), multiline)
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        with _readable(self.path):
+            if os.path.exists(self.path) and not os.path.isfile(self.path):
+                raise OSError("not a file")  # a pipe would be waited for, and could not be read twice
+            with (gzip.open if self.path.lower().endswith(".gz") else open)(self.path, "rb") as file:
+                yield file
 
     def check(self, declared: Mapping[str, Column]) -> None:
         """A CSV file has no types."""
@@ -160,70 +222,46 @@ class CsvFile:
         return pa.Table.from_batches(list(self.batches(self.names, declared)), schema)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
-        with _readable(self.path):
-            yield from ahead(self._read(names, declared))
+        yield from ahead(self._read(names, declared))
+
+    def stored(self, name: str) -> Iterator[Any]:
+        return (self._parsed(run, [name]).column(name) for run, _ in self._runs())
+
+    def rows(self) -> int:
+        return sum(count for _, count in self._runs())
+
+    def _runs(self) -> Iterator[tuple[bytes, int]]:
+        with self._open() as file:
+            file.readline()
+            for run in self._layout.runs(file):
+                yield self._layout.regular(run)
 
     def _read(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in self._cells(names):
-            texts = {name: _as_text(batch.column(name)) for name in names}
-            cells = [
-                _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
-                for name in names
-            ]
-            yield pa.record_batch(cells, names=list(names))
+        for run, _ in self._runs():
+            for batch in self._parsed(run, names).to_batches():
+                texts = {name: _as_text(batch.column(name)) for name in names}
+                cells = [
+                    _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
+                    for name in names
+                ]
+                yield pa.record_batch(cells, names=list(names))
 
-    def rows(self) -> int:
-        with _readable(self.path):
-            return sum(batch.num_rows for batch in self._cells(self.names[:1]))
-
-    def _cells(self, names: Sequence[str]) -> Iterator[Any]:
-        """The cells of some columns as bytes.
-
-        Arrow cannot read a record that is longer than its block, as an unclosed quote can make one, and no record may
-        cause an error: start again with a larger block, and leave out the records that have been given already.
-        """
-        import pyarrow as pa
-
-        block, given = _BLOCK, 0
-        while True:
-            try:
-                seen = 0
-                for batch in self._open(names, block):
-                    fresh = batch.slice(max(0, given - seen))
-                    seen += batch.num_rows
-                    if fresh.num_rows:
-                        given += fresh.num_rows
-                        yield fresh
-                break
-            except pa.ArrowInvalid as error:
-                if "straddling" not in str(error) or block == _LARGEST_BLOCK:
-                    raise
-                block = min(4 * block, _LARGEST_BLOCK)
-        for start in range(0, self._torn, _TORN_AT_ONCE):
-            empty = pa.nulls(min(_TORN_AT_ONCE, self._torn - start), pa.binary())
-            yield pa.record_batch([empty] * len(names), names=list(names))
-
-    def _skip(self, _: Any) -> str:
-        self._torn += 1
-        return "skip"
-
-    def _open(self, names: Sequence[str], block: int) -> Any:
+    def _parsed(self, run: bytes, names: Sequence[str]) -> Any:
+        """The cells of some columns as bytes."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        self._torn = 0
-        return arrow_csv.open_csv(
-            self.path,
-            # A torn line is a record without values, given last: it must not change the public number of records.
+        return arrow_csv.read_csv(
+            pa.BufferReader(run),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=self._skip,
-                ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a missing value
+                delimiter=self._layout.delimiter.decode(),
+                newlines_in_values=self._layout.multiline,
+                ignore_empty_lines=False,  # in a table of one column it is a missing value
             ),
-            read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=1, block_size=block),
+            # One block: where the next one began would depend on the length of records.
+            read_options=arrow_csv.ReadOptions(column_names=self.names, block_size=len(run) + 1),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={name: pa.binary() for name in self.names},
                 include_columns=list(names),
@@ -231,6 +269,28 @@ class CsvFile:
                 strings_can_be_null=False,
             ),
         )
+
+
+def _header(line: bytes, delimiter: str) -> list[str]:
+    """The names in a first line; none if it cannot be read."""
+    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def without_views(table: Any) -> Any:
+    """A table or batch whose columns Arrow can do everything with: it cannot pick rows of text views."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    plain = [(types.is_string_view, pa.large_string()), (types.is_binary_view, pa.large_binary())]
+    for place, field in enumerate(table.schema):
+        for is_view, kind in plain:
+            if is_view(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
 
 
 def holds_numbers(kind: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.core.box import Interval
 from sfumato.expressions.grammar import Parser
 from sfumato.expressions.looking import Sight, Written, look
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.releases.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
+
+_CELLS = 8  # along each column, to see whether a function moves at all
 
 
 def ask(summary: SummaryRelease, text: str, confidence: float = 0.95, damping: str = "none") -> Answer:
@@ -79,7 +82,11 @@ class Question:
 
     def answer(self, confidence: float = 0.95, damping: str = "none") -> Answer:
         """The answer; from the exact moments where there are some, else from the functions' own coefficients."""
-        constant = [part for part, one in zip(self.parts, self.seen, strict=True) if one.low == one.high]
+        constant = [
+            part
+            for part, one in zip(self.parts, self.seen, strict=True)
+            if one.low == one.high and self._constant(part)
+        ]
         if constant and self.statistic == "correlation":
             raise complaint(self.text, constant[0].start, constant[0].end, "a constant has no correlation")
         if self.statistic in ("mean", "share"):
@@ -96,6 +103,13 @@ class Question:
         if same:
             one = one.within(0.0, math.inf)
         return root(one) if self.statistic == "sd" else one
+
+    def _constant(self, part: Node) -> bool:
+        """Whether it is the same everywhere, also between points."""
+        if len(self.columns) > LARGEST_TENSOR:
+            return True  # as far as points show
+        low, high = self._written(part).limits([_CELLS] * len(self.columns))
+        return bool(high.max() - low.min() <= 1e-8 * max(abs(low.min()), abs(high.max())))
 
     # --- means ------------------------------------------------------------------------------------------------
 
@@ -153,7 +167,8 @@ class Question:
             for p, (a, b) in zip(products, pairs, strict=True)
         ]
         noise = self.summary.answer_many(slopes, columns=self.columns, confidence=confidence, damping=damping).noise_sd
-        return Answer(value[both] - value[left] * value[right], widened(error), noise, widened(missed), confidence)
+        spread = value[both] - value[left] * value[right]
+        return Answer(spread, widened(error), noise, widened(missed), confidence, found.known)
 
     def _correlation(self, confidence: float, damping: str) -> Answer:
         """A covariance by two deviations, with limits that follow from those of all three."""
@@ -163,16 +178,20 @@ class Question:
         value, error = correlated(found.value, found.error)
         scale = math.sqrt(max(0.0, found.value[1])) * math.sqrt(max(0.0, found.value[2]))
         if scale <= 0:  # noise has made a variance negative: nothing is known
-            return Answer(value, error, math.inf, 0.0, confidence)
+            return Answer(value, error, math.inf, 0.0, confidence, found.known)
         missed = min(error, correlated(found.value, found.approximation)[1])
-        return Answer(value, error, noise / scale, missed, confidence)
+        return Answer(value, error, noise / scale, missed, confidence, found.known)
 
     def _written(self, node: Node) -> Written:
         return Written(node, self.columns, self.text, self.summary.box)
 
 
 def _shifted(node: Node, by: float) -> Node:
-    return Node(node.start, node.end, lambda x: x - by, (node,))
+    return Node(node.start, node.end, np.subtract, (node, _number(node, by)))
+
+
+def _number(at: Node, value: float) -> Node:
+    return Node(at.start, at.end, value)
 
 
 def _times(one: Node, other: Node) -> Node:
@@ -182,7 +201,9 @@ def _times(one: Node, other: Node) -> Node:
 def _slope(both: Node, left: tuple[Node, float], right: tuple[Node, float]) -> Node:
     """How a covariance moves with the moments: ``ab - mean(a) b - mean(b) a``."""
     (a, mean_a), (b, mean_b) = left, right
-    return Node(both.start, both.end, lambda ab, x, y: ab - mean_a * y - mean_b * x, (both, a, b))
+    less = [_times(_number(both, mean), other) for mean, other in ((mean_a, b), (mean_b, a))]
+    first = Node(both.start, both.end, np.subtract, (both, less[0]))
+    return Node(both.start, both.end, np.subtract, (first, less[1]))
 
 
 def root(variance: Answer) -> Answer:
@@ -194,7 +215,7 @@ def root(variance: Answer) -> Answer:
         return max(high - value, value - low)
 
     noise = variance.noise_sd / (2 * value) if value > 0 else math.inf
-    return Answer(value, off(variance.error), noise, off(variance.approximation), variance.confidence)
+    return Answer(value, off(variance.error), noise, off(variance.approximation), variance.confidence, variance.known)
 
 
 def correlated(value: Floats, error: Floats) -> tuple[float, float]:

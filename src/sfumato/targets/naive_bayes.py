@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from sfumato.bases.attributes import Attributes, alone, numeric
 from sfumato.bases.base import Basis
-from sfumato.bases.columns import cells_of, certify_columns, tables_of
+from sfumato.bases.columns import apply_table, cells_of, certify_columns, tables_of
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.checks import one_of
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
-from sfumato.core.mechanism import Private, Sealed
+from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Sealed, Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
@@ -185,8 +186,8 @@ class NaiveBayes(Target):
 
     def coefficients(self, tallies: Tallies, basis: Attributes, box: Box, certificate: Certificate) -> Private:
         tables = self._tables(basis, box)
-        parts = [(table.T @ tally.T).T.ravel() for table, tally in zip(tables, tallies.open(), strict=True)]
-        return Private(np.concatenate(parts).astype(np.int64), certificate)
+        parts = [apply_table(table, tally) for table, tally in zip(tables, tallies.open(), strict=True)]
+        return Private(Wide.joined(parts), certificate)
 
     def predict(self, basis: Attributes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """The worst of the columns' likelihoods, for classes of equal size."""
