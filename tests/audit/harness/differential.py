@@ -72,6 +72,7 @@ class Watch:
     def _publish(self, private: Private, privacy: sf.Privacy, noise: str = "auto") -> Any:
         """Keep the private numbers, and publish as many zeros."""
         certificate, values = private.certificate, private._values
+        values = values.doubles() if hasattr(values, "doubles") else values  # whole numbers beyond 64 bits
         assert values is not None
         key = (certificate, len(values), privacy, noise)
         if key not in self._laws:
@@ -192,7 +193,7 @@ def differences(first: Outcome, second: Outcome, bounded: bool = True) -> list[s
     for what in sorted(first.visible.keys() | second.visible.keys()):
         one, other = first.visible.get(what), second.visible.get(what)
         if one != other:
-            found.append(f"{what}: {_shown(one)} against {_shown(other)}")
+            found.append(f"{what}: {' against '.join(_apart(repr(one), repr(other)))}")
     for (norm, bound, one), (_, _, other) in zip(first.vectors, second.vectors, strict=False):
         if not bounded or one.shape != other.shape:
             continue
@@ -204,9 +205,11 @@ def differences(first: Outcome, second: Outcome, bounded: bool = True) -> list[s
     return found
 
 
-def _shown(thing: Any) -> str:
-    text = repr(thing)
-    return text if len(text) < 400 else f"{text[:300]} ... ({len(text)} characters)"
+def _apart(one: str, other: str) -> tuple[str, str]:
+    """Two texts where they begin to differ."""
+    common = len(os.path.commonprefix([one, other]))
+    start = max(0, common - 60) if common > 100 else 0
+    return tuple(text[start : start + 240] + " ..." * (len(text) > start + 240) for text in (one, other))
 
 
 # --- tables and their neighbours --------------------------------------------------------------------------------
@@ -240,6 +243,8 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
     makers: dict[str, Any] = {}
     if door.kind == "numbers":
         makers = {"numbers": numbers}
+    elif door.kind == "command":
+        makers = {"csv": TABLES["csv"], "parquet": TABLES["parquet"]}
     elif door.kind == "estimator":
         makers = {"arrow": TABLES["arrow"], "pandas": TABLES["pandas"], "polars": TABLES["polars"], **ARRAYS, **ROWS}
         if not door.numeric:
@@ -256,7 +261,7 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
     if name in TABLES:
         if door.persons and rng.random() < 0.3:
             unit, columns = sf.Person(WHO, MAX_ROWS), (*columns, WHO)
-        if door.kind == "table" and rng.random() < 0.5:
+        if door.kind != "estimator" and rng.random() < 0.5:
             columns = (*columns, "note")
             columns = tuple(rng.sample(columns, len(columns)))
         container = makers[name](rng, columns, folder)
@@ -314,7 +319,7 @@ def _neighbour(rng: Random, group: Group, records: list[Any], persons: list[int]
 def _added(rng: Random, group: Group, records: list[Any], place: int) -> Neighbour:
     """One record more, or the records of one person more, the first of them at the place."""
     by_person = isinstance(group.privacy.unit, sf.Person)
-    fresh = [_usual(rng, group.container, 30) for _ in range(rng.randint(1, 3) if by_person else 1)]
+    fresh = [_usual(rng, group.container, 20) for _ in range(rng.randint(1, 3) if by_person else 1)]
     fresh = [group.container.hostile(rng, r) if rng.random() < 0.8 else r for r in fresh]
     if by_person and rng.random() < 0.8:
         fresh = group.container.owned(rng, fresh)
@@ -331,6 +336,8 @@ def misplaced(group: Group, base: Outcome, after: Outcome, persons: list[int], c
     if base.rows is None or after.rows is None:
         return []
     kept = _kept(persons) if isinstance(group.privacy.unit, sf.Person) else list(range(len(persons)))
+    if not base.rows:  # identifiers that cannot be compared: all rows are nobody's
+        return []
     if len(base.rows) != len(kept):
         return [f"a function saw {len(base.rows)} rows of {len(kept)}"]
     gone = set() if change.how == "added" else set(change.places)

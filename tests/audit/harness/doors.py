@@ -5,6 +5,7 @@ A door says which columns it reads and how it is opened. What leaves by it is wa
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 import sfumato as sf
-from harness.reading import CODES, NUMBERS, TEXTS
+from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
 
 KINDS: dict[str, Any] = {
@@ -57,7 +58,7 @@ class Door:
     persons: bool = True
     grants: tuple[dict[str, float], ...] = GRANTS
     bounded: bool = True
-    kind: str = "table"  # or "estimator", or "numbers"
+    kind: str = "table"  # or "estimator", "numbers", "command"
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -121,7 +122,8 @@ def _in_order(names: tuple[str, ...], witness: Witness) -> Callable[[Any], float
     def statistic(table: Any) -> float:
         witness(seen(table, names))
         values = [float(v) if v is not None and v == v else 0.0 for v in _column_of(table, names[0], 0)]
-        return float(np.dot(np.arange(1, len(values) + 1), values) / (10 * _MOST_ROWS))
+        inside = np.clip(values, *NUMBERS[names[0]])  # arrays are given as they are
+        return float(np.dot(np.arange(1, len(values) + 1), inside) / (10 * _MOST_ROWS))
 
     return statistic
 
@@ -184,6 +186,26 @@ def _regressor(made: Any, **settings: Any) -> Callable[..., Any]:
     return lambda **common: made(response_range=NUMBERS["y"], **settings, **common)
 
 
+# --- the command line -------------------------------------------------------------------------------------------
+
+
+def command(name: str, *columns: str, **rest: Any) -> Door:
+    """``sfumato statistic``, on a file; what it prints is watched, as everything is."""
+    given = {"x": "x:0:10", "g": "g=a,b,c"}
+
+    def opened(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
+        from sfumato.cli.app import app
+
+        grant = ["--epsilon", str(privacy.epsilon), "--neighbours", privacy.neighbours]
+        if isinstance(privacy.unit, sf.Person):
+            grant += ["--person", f"{privacy.unit.column}:{privacy.unit.max_rows}"]
+        declared = [word for column in columns for word in ("--column", given[column])]
+        with contextlib.suppress(SystemExit):
+            app(["statistic", data, name, *columns, *declared, *grant, "-o", f"{data}.sfumato"])
+
+    return Door(f"command {name}", columns, opened, grants=(PURE,), kind="command", **rest)
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -195,14 +217,14 @@ def _noisy(data: Any, privacy: sf.Privacy, integer: bool) -> Any:
 
 
 def _select(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    count = len(data) if hasattr(data, "__len__") else 1
-    return sf.select(range(count), data, sensitivity=1.0, privacy=privacy)
+    scores = data if isinstance(data, list | tuple | np.ndarray) else [data]
+    return sf.select(range(len(scores)), scores, sensitivity=1.0, privacy=privacy)
 
 
 def _above(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    watch = sf.AboveThreshold(0.0, 1.0, privacy)
-    watch.above(data[0] if isinstance(data, list | tuple | np.ndarray) and len(data) else data)
-    return None  # the answer is what was paid for
+    for value in data if isinstance(data, list | tuple | np.ndarray) else [data]:
+        sf.AboveThreshold(0.0, 1.0, privacy).above(0.0 if several(value) else value)
+    return None  # the answers are what was paid for
 
 
 def numbers(name: str, opened: Any, **rest: Any) -> Door:
@@ -271,6 +293,8 @@ DOORS = (
               weight=0.2),
     estimator("PrivateNaiveBayes", _classifier(estimators.PrivateNaiveBayes, likelihood="normal"), "x", "g", response="c",
               weight=2),
+    command("mean", "x", weight=0.15),
+    command("proportions", "g", weight=0.15),
     numbers("noise", lambda data, privacy, _: _noisy(data, privacy, False), weight=4),
     numbers("whole noise", lambda data, privacy, _: _noisy(data, privacy, True), weight=4),
     numbers("select", _select, weight=4, grants=(PURE, {"rho": 0.5})),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -25,6 +25,7 @@ NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
 CODES = (0, 1, 2.5)  # categories that are numbers
 WHO = "who"
+LABEL = "label"  # of a row, in a data frame that has labels
 Record = Any
 
 
@@ -32,7 +33,7 @@ def usual(rng: Random, name: str, person: int) -> Any:
     """A value that the column is meant for; persons have numbers."""
     if name in NUMBERS:
         return rng.uniform(*NUMBERS[name])
-    return person if name == WHO else rng.choice(CODES if name == "k" else TEXTS[name])
+    return person if name in (WHO, LABEL) else rng.choice(CODES if name == "k" else TEXTS[name])
 
 
 def base_of(name: str) -> str:
@@ -79,7 +80,7 @@ class Frame(Container):
     def _stored(kind: Kind, name: str, value: Any) -> Any:
         if base_of(name) != "any":
             return kind.stored(value)
-        who = value if name == WHO else 0
+        who = value if name in (WHO, LABEL) else 0
         return kind.stored(100 + who if kind.base == "number" else f"p{who}")
 
     def hostile(self, rng: Random, record: Record) -> Record:
@@ -115,15 +116,33 @@ def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) ->
 
 
 def arrow_table(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW), pa.table)
+    def in_chunks(cells: dict[str, Any]) -> pa.Table:
+        whole = pa.table(cells)
+        return pa.concat_tables([whole.slice(0, 2), whole.slice(2)])
+
+    return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW), rng.choice([pa.table, in_chunks]))
+
+
+def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
+    labels = cells.pop(LABEL)
+    return pd.DataFrame(cells).set_axis(pd.Index(labels), axis=0)
 
 
 def pandas_frame(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), pd.DataFrame)
+    if rng.random() < 0.7:
+        return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), pd.DataFrame)
+    columns = (*columns, LABEL)  # rows have labels, which may be anything and need not differ
+    return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), _labelled)
 
 
 def polars_frame(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Frame("polars", columns, _chosen_kinds(rng, columns, POLARS), pl.DataFrame)
+    def in_chunks(cells: dict[str, Any]) -> pl.DataFrame:
+        whole = pl.DataFrame(cells)
+        return pl.concat([whole[:2], whole[2:]], rechunk=False)
+
+    kinds = _chosen_kinds(rng, columns, POLARS)
+    whole = any(kind.name == "Object" for kind in kinds) or rng.random() < 0.5
+    return Frame("polars", columns, kinds, pl.DataFrame if whole else in_chunks)
 
 
 def polars_lazy(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
@@ -137,13 +156,14 @@ def parquet_file(rng: Random, columns: tuple[str, ...], folder: str) -> Containe
         parquet.write_table(pa.table(cells), path, row_group_size=rows, store_schema=True)
         return path
 
-    kinds = [kind for kind in ARROW if kind.name not in ("duration[s]", "timestamp[s]")]  # Parquet has none of these
+    kinds = [kind for kind in ARROW if kind.name not in ("duration[s]", "timestamp[s]", "date64")]  # Parquet has no such
     return Frame("parquet", columns, _chosen_kinds(rng, columns, kinds), put)
 
 
 # --- arrays and lists -------------------------------------------------------------------------------------------
 
 _WIDTHS = {"i": (64, True), "u": (8, False)}
+_MASKED = 17.0  # stands for a value that a mask hides
 
 
 @dataclass(frozen=True)
@@ -164,6 +184,8 @@ class Matrix(Container):
         kind = np.dtype(dtype).kind
         if kind in "iu":
             return whole_numbers(*_WIDTHS[kind])(rng)
+        if self.name == "masked" and rng.random() < 0.3:
+            return _MASKED
         return rng.random() < 0.5 if kind == "b" else ANYTHING(rng) if kind == "O" else DOUBLES(rng)
 
     def hostile(self, rng: Random, record: Record) -> Record:
@@ -175,8 +197,12 @@ class Matrix(Container):
     def build(self, records: Sequence[Record]) -> Any:
         features = [name for name in self.columns if name != self.response]
         matrix = _filled((len(records), len(features)), self.dtype, [record[0] for record in records])
-        if self.dtype == "O" and self.name == "structured":
+        if self.name == "structured":
             matrix = np.array([tuple(map(_double, row)) for row in matrix], dtype=[(n, "f8") for n in features])
+        elif self.name == "masked":
+            matrix = np.ma.masked_equal(matrix, _MASKED)
+        elif self.name == "fortran":
+            matrix = np.asfortranarray(matrix)[::1]
         if self.response is None:
             return matrix
         return matrix, _filled((len(records),), self.labels, [record[1] for record in records])
@@ -203,9 +229,9 @@ def _filled(shape: tuple[int, ...], dtype: str, rows: Sequence[Any]) -> Any:
 
 
 def matrix(rng: Random, columns: tuple[str, ...], folder: str, response: str | None = None) -> Container:
-    dtype = rng.choice(["float64", "float64", "float32", "float16", "int64", "uint8", "bool", "longdouble"])
+    dtype = rng.choice(["float64", "float64", ">f8", "float32", "float16", "int64", "uint8", "bool", "longdouble"])
     labels = "U16" if response is not None and base_of(response) == "text" else rng.choice(["float64", "int64"])
-    return Matrix(columns, dtype, response, labels, "array" if response is None else "pair")
+    return Matrix(columns, dtype, response, labels, rng.choice(["array", "array", "fortran", "masked"]))
 
 
 def objects(rng: Random, columns: tuple[str, ...], folder: str, response: str | None = None) -> Container:
@@ -259,7 +285,8 @@ class Numbers(Container):
     def hostile(self, rng: Random, record: Record) -> Record:
         if self.form == "int64":
             return whole_numbers(64)(rng)
-        return DOUBLES(rng) if self.form == "float64" else ANYTHING(rng)
+        value = DOUBLES(rng) if self.form == "float64" else ANYTHING(rng)
+        return record if self.form == "scalar" and several(value) else value
 
     def build(self, records: Sequence[Record]) -> Any:
         if self.form == "scalar":
@@ -270,6 +297,12 @@ class Numbers(Container):
 
     def __repr__(self) -> str:
         return f"numbers({self.form})"
+
+
+def several(value: Any) -> bool:
+    """Whether a value is a list or an array of values: how many there are is public."""
+    sequence = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)
+    return sequence or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def numbers(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
@@ -283,6 +316,7 @@ _CELLS = (
     *(b'"', b'""', b'"a', b'a"', b'"a"b', b'"a""b"', b'""a', b"'", b'"a,b"', b'"\x00"', b"\\", b"\\n", b"1e400", b"-1e400"),
     *(b" 1", b"1 ", b"+1", b"1.", b".5", b"1e5", b"0x1", b"1_0", b"inf", b"NaN", b"null", b"NA", b"N/A", b"true", b"\t1"),
     *(b"1,5", b"1;5", b"\xc2\xa01", b"\xd9\xa1", b"1\x00", b"#", b"--", b"9" * 400, b"1e-400", b"\xef\xbb\xbf1", b"\x1a"),
+    *(b"\r", b"a\rb", b'"a\rb"', b"1\r"),
 )
 
 
@@ -317,7 +351,7 @@ class Csv(Container):
         line = self.comma.join(cells)
         if WHO not in self.columns and rng.random() < 0.5:  # elsewhere it could say that it is somebody else's
             line = self._torn(rng, record, line)
-        return line.replace(b"\n", b"").replace(b"\r", b"")
+        return line.replace(b"\n", b"")
 
     def _torn(self, rng: Random, record: bytes, line: bytes) -> bytes:
         place = rng.randrange(len(line) + 1)
@@ -343,7 +377,7 @@ class Csv(Container):
 
     def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
         place = self.columns.index(WHO)
-        name = some(_CELLS, RAW)(rng).replace(b"\n", b"").replace(b"\r", b"").replace(self.comma, b"")
+        name = some(_CELLS, RAW)(rng).replace(b"\n", b"").replace(self.comma, b"")
         found = []
         for record in records:
             cells = record.split(self.comma)
@@ -354,7 +388,7 @@ class Csv(Container):
     def build(self, records: Sequence[Record]) -> str:
         lines = [self.comma.join(name.encode() for name in self.columns), *records]
         content = self.mark + self.newline.join(lines)
-        content += self.newline if self.ended or not records else b""
+        content += self.newline if self.ended or not records or not records[-1] else b""  # an empty line must end
         with open(self.path, "wb") as file:
             file.write(gzip.compress(content, 1) if self.path.endswith(".gz") else content)
         return self.path
@@ -380,13 +414,3 @@ TABLES = {
 }
 ARRAYS = {"array": matrix, "objects": objects}
 ROWS = {"lists": lists}
-
-
-@dataclass
-class Change:
-    """Two neighbouring tables: where they differ, and how."""
-
-    before: list[Record]
-    after: list[Record]
-    places: list[int] = field(default_factory=list)  # in the longer table
-    longer: str = "same"  # which of the tables is longer
