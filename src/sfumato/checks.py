@@ -55,6 +55,13 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+def true_or_false(name: str, value: object) -> bool:
+    """Return ``value``, refusing what is not True or False."""
+    if not isinstance(value, bool):
+        raise ParameterTypeError(f"{name} must be True or False, got {name}={value!r}")
+    return value
+
+
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return ``value``, refusing what is not one of the ``allowed`` words."""
     if not isinstance(value, str) or value not in allowed:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from sfumato.accounting.charging import Payer, charged
 from sfumato.accounting.events import event_of_selection
@@ -17,13 +17,14 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.targets.sampled import Sensitivity, certify, check_sampled, check_sensitivity, warn_of_random
+from sfumato.values import doubles
 
 Candidate = TypeVar("Candidate")
 
 
 def select(
     candidates: Sequence[Candidate],
-    scores: ArrayLike,
+    scores: Any,
     *,
     sensitivity: Sensitivity,
     privacy: Privacy,
@@ -35,11 +36,12 @@ def select(
     Parameters
     ----------
     scores
-        One private number per candidate; what is not a number counts as the worst.
+        One private number per candidate: a list, an array or a series. Each is read as the nearest double, whatever the
+        type of the others; what is not a number (None, text, a list) counts as the worst.
     sensitivity
-        How far neighbours move any one score, also where one of them is not a number. Stated by you, and trusted: see
-        docs/sharp-edges.md. Or what ``sf.sample_sensitivity`` made of the vector of all scores: then the choice is
-        *random* differentially private.
+        How far neighbours move any one score as it is read, also where one of them is not a number. Stated by you, and
+        trusted: see docs/sharp-edges.md. Or what ``sf.sample_sensitivity`` made of the vector of all scores: then the
+        choice is *random* differentially private.
     privacy
         A grant in epsilon or in rho.
     method
@@ -57,9 +59,7 @@ def select(
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
     candidates = list(candidates)
     bound, confidence = _read_sensitivity(sensitivity, privacy, len(candidates))
-    array = np.asarray(scores)
-    if array.dtype.kind not in "iufb" or array.dtype.itemsize > 8:
-        raise ParameterTypeError(f"scores must be real numbers of at most 64 bits, got dtype {array.dtype}")
+    array = doubles(scores)
     if not candidates:
         raise ParameterError("candidates must be at least one, got none: there is nothing to choose")
     if array.ndim != 1 or len(array) != len(candidates):
@@ -93,7 +93,7 @@ def _read_sensitivity(sensitivity: Sensitivity, privacy: Privacy, size: int) -> 
     return float(certified.bound), certified.confidence
 
 
-def pick(scores: NDArray[Any], sensitivity: float, privacy: Privacy, method: str) -> int:
+def pick(scores: NDArray[np.float64], sensitivity: float, privacy: Privacy, method: str) -> int:
     """The place of a high score; paying is the caller's affair."""
     if method == "permute-and-flip":
         assert privacy.epsilon is not None

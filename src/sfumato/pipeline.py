@@ -18,6 +18,7 @@ from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.core.quantize import exact_doubles
 from sfumato.engines.memory import Engine, MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
@@ -144,7 +145,7 @@ def _release_choices(
     method, promise = method_for(privacy), _choice_promise(privacy)
     ballots = target.ballots(gathered, chosen, box, privacy)
     with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
-        places = [pick(b.scores, b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
+        places = [pick(exact_doubles(b.scores), b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
     return target.finish(Chosen(target.picked(chosen, places), chosen, box, n, promise, receipt))
 
 

@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"errors", "_version", "checks", "extras", "threads"},
+    {"errors", "_version", "checks", "extras", "threads", "values"},
     {"core"},
     {"bases"},
     {"releases", "expressions"},

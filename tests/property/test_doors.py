@@ -4,13 +4,16 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from property.hostile import anything, floats
 from sfumato.core.certificate import certify_sum
 from sfumato.core.quantize import LARGEST_BUDGET, round_vector, truncate_records
+from sfumato.values import as_double, as_whole, doubles
 
 dtypes = st.one_of(
     arrays.integer_dtypes(endianness="="),
@@ -20,25 +23,68 @@ dtypes = st.one_of(
 )
 values = arrays.arrays(dtypes, arrays.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
 amounts = st.floats(1e-3, 1e3)
-floats = st.one_of(st.floats(), st.floats(-3, 3))
 
 
-def check(noisy, array):
+CONTAINERS = (list, tuple, lambda given: objects(given), lambda given: pd.Series(given, dtype=object))
+
+
+def objects(given):
+    array = np.empty(len(given), dtype=object)
+    array[:] = [[]] * len(given)
+    for i, value in enumerate(given):
+        array[i] = value
+    return array
+
+
+def check(noisy, array, integer):
     assert np.shape(noisy) == array.shape
-    assert np.asarray(noisy).dtype == (np.int64 if array.dtype.kind in "iub" else np.float64) or not array.size
+    assert np.asarray(noisy).dtype == (np.int64 if integer else np.float64)
     assert np.isfinite(noisy).all()
 
 
-@given(values, amounts, amounts)
-def test_laplace_noise_keeps_shape_and_kind(array, bound, epsilon):
+@given(values, amounts, amounts, st.booleans())
+def test_laplace_noise_keeps_the_shape_and_has_the_kind_that_was_asked_for(array, bound, epsilon, integer):
     with np.errstate(all="raise"):
-        check(sf.noise.laplace(array, l1=bound, epsilon=epsilon), array)
+        check(sf.noise.laplace(array, l1=bound, epsilon=epsilon, integer=integer), array, integer)
 
 
-@given(values, amounts, amounts)
-def test_gaussian_noise_keeps_shape_and_kind(array, bound, rho):
+@given(values, amounts, amounts, st.booleans())
+def test_gaussian_noise_keeps_the_shape_and_has_the_kind_that_was_asked_for(array, bound, rho, integer):
     with np.errstate(all="raise"):
-        check(sf.noise.gaussian(array, l2=bound, rho=rho), array)
+        check(sf.noise.gaussian(array, l2=bound, rho=rho, integer=integer), array, integer)
+
+
+@given(st.lists(anything, min_size=1, max_size=6), st.sampled_from(CONTAINERS), st.booleans())
+def test_noise_of_anything_has_a_public_shape_and_kind(given, container, integer):
+    with np.errstate(all="raise"):
+        check(sf.noise.laplace(container(given), l1=1.0, epsilon=1.0, integer=integer), np.zeros(len(given)), integer)
+        check(sf.noise.gaussian(container(given), l2=1.0, rho=1.0, integer=integer), np.zeros(len(given)), integer)
+        single = given[0]
+        if not isinstance(single, list | np.ndarray):
+            check(sf.noise.laplace(single, l1=1.0, epsilon=1.0, integer=integer), np.zeros(()), integer)
+
+
+@given(st.lists(anything, min_size=1, max_size=6), st.sampled_from(CONTAINERS), st.data())
+def test_a_value_is_read_as_it_is_alone(given, container, data):
+    """Change one value to anything: all others are read as before, to the last bit."""
+    place = data.draw(st.integers(0, len(given) - 1))
+    changed = [*given[:place], data.draw(anything), *given[place + 1 :]]
+    before, after = (np.delete(doubles(container(each)), place) for each in (given, changed))
+    assert before.tobytes() == after.tobytes()
+    assert doubles(container(given)).tobytes() == np.array([as_double(value) for value in given]).tobytes()
+    wholes = [[as_whole(value, 2**61) for value in each] for each in (given, changed)]
+    assert all(isinstance(value, int) and abs(value) <= 2**61 for value in wholes[0])
+    assert np.delete(wholes[0], place).tolist() == np.delete(wholes[1], place).tolist()
+
+
+@given(st.lists(anything, min_size=1, max_size=6), st.sampled_from(CONTAINERS))
+def test_anything_can_be_a_score_or_asked_about(given, container):
+    candidates = list(range(len(given)))
+    with np.errstate(all="raise"):
+        assert sf.select(candidates, container(given), sensitivity=1.0, privacy=sf.Privacy(epsilon=1.0)) in candidates
+        asked = sf.AboveThreshold(0.0, 1.0, sf.Privacy(epsilon=1.0))
+        if not isinstance(given[0], list | np.ndarray):
+            assert asked.above(given[0]) in (True, False)
 
 
 @given(st.lists(floats, min_size=1, max_size=8), st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.booleans())

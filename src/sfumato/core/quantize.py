@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # Clamping an integer vector moves neighbours no further apart, and leaves room to add noise in 64 bits.
-_CLAMP = 2**61
+CLAMP = 2**61
 # Keeps the products of the scaling step inside 64 bits.
 LARGEST_BUDGET = 2**26
 
@@ -28,14 +28,19 @@ def round_vector(values: Floats, exponent: int) -> Integers:
     with np.errstate(all="ignore"):  # a warning that depends on values would be an output
         steps = np.rint(np.asarray(values, dtype=np.float64) * 2.0**-exponent)  # a power of two: exact
     steps = np.where(np.isnan(steps), 0.0, steps)
-    return np.clip(steps, -float(_CLAMP), float(_CLAMP)).astype(np.int64)
+    return np.clip(steps, -float(CLAMP), float(CLAMP)).astype(np.int64)
 
 
-def clamp_integers(values: NDArray[Any], limit: int = _CLAMP) -> Integers:
+def clamp_integers(values: NDArray[Any], limit: int = CLAMP) -> Integers:
     """Whole numbers of any width as 64-bit integers within the limit."""
     if values.dtype.kind == "u":  # the largest would turn negative
         values = np.minimum(values.astype(np.uint64), np.uint64(limit))
     return np.clip(values.astype(np.int64), -limit, limit)
+
+
+def exact_doubles(values: Integers) -> Floats:
+    """Whole numbers as doubles, clamped to 2**53 in size: the conversion would round larger ones."""
+    return clamp_integers(values, 2**53).astype(np.float64)
 
 
 def truncate_records(features: Floats, exponent: int, budget: int, norm: str) -> Integers:

@@ -10,7 +10,6 @@ import math
 import os
 import threading
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +18,20 @@ from sfumato.checks import as_written, finite_number, positive_number
 from sfumato.core import sampling
 from sfumato.core.mechanism import Sealed
 from sfumato.core.privacy import Privacy
-from sfumato.core.quantize import clamp_integers, round_vector
-from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.core.quantize import round_vector
+from sfumato.errors import ParameterError
+from sfumato.values import doubles
+
+Floats = NDArray[np.float64]
 
 _FINENESS = 16  # the grid step is at most sensitivity / 2**16
-_EXACT = 2**53  # whole numbers up to here are doubles
 
 
-def _on_grid(scores: NDArray[Any], sensitivity: float) -> tuple[NDArray[np.int64], int]:
+def _on_grid(scores: Floats, sensitivity: float) -> tuple[NDArray[np.int64], int]:
     """Integer scores and their integer sensitivity; what is not a number counts as the worst score there is."""
     exponent = max(-1000, math.frexp(sensitivity)[1] - 1 - _FINENESS)
-    if scores.dtype.kind in "iu":
-        scores = clamp_integers(scores, _EXACT)  # the conversion would round larger ones
-    doubles = scores.astype(np.float64)
     steps = math.floor(Fraction(sensitivity) / Fraction(2) ** exponent) + 1
-    return round_vector(np.where(np.isnan(doubles), -np.inf, doubles), exponent), steps
+    return round_vector(np.where(np.isnan(scores), -np.inf, scores), exponent), steps
 
 
 def _accepted(gaps: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
@@ -43,7 +41,7 @@ def _accepted(gaps: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
     return sampling.bernoulli_exp(rates, rates * 2.0**-50, lambda i: int(gaps[i]) * rate)
 
 
-def permute_and_flip(scores: NDArray[Any], sensitivity: float, epsilon: float) -> int:
+def permute_and_flip(scores: Floats, sensitivity: float, epsilon: float) -> int:
     """The index of a high score, by permute-and-flip (McKenna & Sheldon 2020): pure ``epsilon``-DP.
 
     Flipping every coin first and then picking one of the heads uniformly is the same law as flipping in a
@@ -54,7 +52,7 @@ def permute_and_flip(scores: NDArray[Any], sensitivity: float, epsilon: float) -
     return int(heads[sampling.uniform_below(np.array([len(heads)]))[0]])
 
 
-def exponential_mechanism(scores: NDArray[Any], sensitivity: float, epsilon: float) -> int:
+def exponential_mechanism(scores: Floats, sensitivity: float, epsilon: float) -> int:
     """The index of a high score with ``P(i)`` proportional to ``exp(epsilon score_i / (2 sensitivity))``.
 
     Formal guarantee: pure ``epsilon``-DP and ``epsilon**2 / 8``-zCDP. Sampled by rejection from the uniform law.
@@ -100,11 +98,11 @@ class AboveThreshold(Sealed):
         self._lock, self._process = threading.Lock(), os.getpid()
 
     def above(self, value: float) -> bool:
-        """Whether the noisy value reaches the noisy threshold."""
-        if not isinstance(value, int | float | np.number) or np.asarray(value).dtype.itemsize > 8:
-            raise ParameterTypeError(f"value must be a real number of at most 64 bits, got {type(value).__name__}")
-        bounded = max(-_EXACT, min(_EXACT, value)) if isinstance(value, int) else value
-        integer = int(_on_grid(np.array([bounded]), self._sensitivity)[0][0])
+        """Whether the noisy value reaches the noisy threshold; what is not a number is below every other."""
+        number = doubles(value)
+        if number.ndim:
+            raise ParameterError(f"value must be one number, got shape {number.shape}")
+        integer = int(_on_grid(number.reshape(1), self._sensitivity)[0][0])
         with self._lock:
             if self._finished or self._process != os.getpid():
                 raise ParameterError("this threshold has fired or was forked; its privacy is spent, make a new one")

@@ -40,7 +40,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         ``depth`` is how far down the stack, from the check of names, the caller is whom a warning concerns.
         """
-        features, box = read_features(data), self.release_.box
+        features, box = read_features(data, self.n_features_in_), self.release_.box
         check_rows(features)
         if features.names is None or not self._by_name:
             known = getattr(self, "feature_names_in_", None)

@@ -16,7 +16,7 @@ from sfumato.core.box import Periodic
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.estimators.base import PrivateEstimator
-from sfumato.estimators.inputs import check_rows, public_box, read_features
+from sfumato.estimators.inputs import check_rows, declared_width, public_box, read_features
 from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
 from sfumato.releases.density import DensityRelease
@@ -103,20 +103,22 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 scikit-learn's name
         """Publish the density of X: this spends ``epsilon`` and ``delta``, each time.
 
-        No value makes it raise: records with a missing value (NaN) are dropped, infinities are moved to the bounds.
-        If it raises, what an earlier ``fit`` published stays.
+        No value makes it raise: records with a missing value (NaN, or in a list what is no number) are dropped,
+        infinities are moved to the bounds. If it raises, what an earlier ``fit`` published stays.
 
         Parameters
         ----------
         X
-            An array, a list of rows, or a pandas, polars or pyarrow table, of shape ``(n_samples, n_features)``.
+            An array, or a pandas, polars or pyarrow table, of shape ``(n_samples, n_features)``; or a list of rows,
+            if ``bounds`` name each column. In it, and in an array of objects, each value is read by itself, and a row
+            of another length is one without values.
         y
             Ignored.
         """
         warn_of_unpaid_learning(self)
         privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
         target = KDE(self.bandwidth, post=self.post)
-        features = read_features(X)
+        features = read_features(X, declared_width(self.bounds))
         box, by_name = public_box(self.bounds, features)
         if self.neighbours == "replace":  # else the number of rows is private
             check_rows(features)

@@ -7,7 +7,7 @@ and so answers questions about single records that nobody paid for.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -23,6 +23,7 @@ from sfumato.engines.cells import positions
 from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
+from sfumato.values import doubles, rows_of
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,11 @@ def declared_texts(values: Any, column: Column) -> NDArray[np.str_]:
     return np.array([*categories, undeclared])[positions(values, column)]
 
 
-def read_features(data: Any) -> Features:
-    """Look at the shape, the type and the column names of X, and at nothing else."""
+def read_features(data: Any, width: int | None = None) -> Features:
+    """Look at the shape, the type and the column names of X, and at nothing else.
+
+    A list of rows has no shape of its own, as one record would decide on it: ``width`` is the public number of columns.
+    """
     if sparse.issparse(data):
         raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
     try:
@@ -82,7 +86,7 @@ def read_features(data: Any) -> Features:
     if isinstance(frame, nw.DataFrame):
         features = Features(data, _text_names(frame.columns), *frame.shape)
     else:
-        features = _array_features(data)
+        features = _list_features(data, width) if _is_list(data) else _array_features(data)
     if features.width == 0:
         raise SchemaError(f"found 0 feature(s) (shape=({features.rows}, 0)) while a minimum of 1 is required.")
     return features
@@ -95,6 +99,19 @@ def _text_names(names: Sequence[Any]) -> tuple[str, ...] | None:
     return tuple(names) if all(text) else None
 
 
+def _is_list(data: Any) -> bool:
+    return isinstance(data, Sequence) and not isinstance(data, str | bytes) and not hasattr(data, "__array__")
+
+
+def _list_features(rows: Sequence[Any], width: int | None) -> Features:
+    if width is None:
+        raise SchemaError(
+            "X is a list of rows, and one pair of bounds does not say how many columns they have: give bounds for each "
+            "column, bounds=[(low, high), ...], or make X an array; it is not inferred, as a record would decide on it"
+        )
+    return Features(rows_of(rows, width), None, len(rows), width)
+
+
 def _array_features(data: Any) -> Features:
     try:
         array = np.asarray(data)
@@ -102,7 +119,7 @@ def _array_features(data: Any) -> Features:
         raise SchemaError(f"X must be a table of numbers, got a {type(data).__name__} that is none") from None
     if array.dtype.kind == "c":
         raise SchemaError("Complex data not supported: X must hold real numbers")
-    if array.dtype.kind not in "iufb":
+    if array.dtype.kind not in "iufbO":
         raise SchemaError(
             f"X must hold real numbers, got dtype {array.dtype}: convert it where you read the data, as "
             "what a single value can be converted to is private"
@@ -112,17 +129,37 @@ def _array_features(data: Any) -> Features:
             f"X must be two-dimensional, got {array.ndim}-D. Reshape your data: array.reshape(-1, 1) if there is one "
             "feature, array.reshape(1, -1) if there is one sample"
         )
+    if array.dtype.kind == "O" or isinstance(data, np.ma.MaskedArray):  # each value by itself
+        array = doubles(data if isinstance(data, np.ma.MaskedArray) else array)
     return Features(array, None, *array.shape)
 
 
-def public_box(bounds: Any, features: Features) -> tuple[Box, bool]:
-    """The box that ``bounds`` and the schema of X make, and whether its columns are found by name."""
+def declared_width(bounds: Any) -> int | None:
+    """How many columns ``bounds`` speak of; None if one pair stands for all of them, however many."""
+    if _is_pair(bounds):
+        return None
+    return (bounds if isinstance(bounds, Box) else Box(_given(bounds))).dimension
+
+
+def _given(bounds: Any) -> Any:
     if bounds is None:
         raise ParameterError(
             "bounds must be given: public limits for each column, known without looking at the data, such as "
             "bounds={'age': (0, 110)} or bounds=[(0, 110)]; they are never inferred"
         )
-    box = bounds if isinstance(bounds, Box) else Box(_spread(bounds, features.width))
+    return bounds
+
+
+def _is_pair(bounds: Any) -> bool:
+    pair = isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2
+    return pair and all(isinstance(limit, Real) for limit in bounds)
+
+
+def public_box(bounds: Any, features: Features) -> tuple[Box, bool]:
+    """The box that ``bounds`` and the schema of X make, and whether its columns are found by name."""
+    if _is_pair(bounds):  # for every column
+        bounds = [tuple(bounds)] * features.width
+    box = bounds if isinstance(bounds, Box) else Box(_given(bounds))
     if box.named and features.names is not None:
         unknown = sorted(set(features.names) ^ set(box.names))
         if unknown:
@@ -136,14 +173,6 @@ def public_box(bounds: Any, features: Features) -> tuple[Box, bool]:
     if features.names is None:
         return box, box.named
     return Box(dict(zip(features.names, box.columns, strict=True)), max_norm=box.max_norm), False
-
-
-def _spread(bounds: Any, width: int) -> Any:
-    """One pair of numbers stands for every column."""
-    pair = isinstance(bounds, tuple | list | np.ndarray) and len(bounds) == 2
-    if pair and not isinstance(bounds, Mapping) and all(isinstance(limit, Real) for limit in bounds):
-        return [tuple(bounds)] * width
-    return bounds
 
 
 def check_as_fitted(who: str, features: Features, width: int, names: tuple[str, ...] | None, depth: int) -> None:

@@ -18,7 +18,7 @@ from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 from sfumato.estimators.base import PrivateEstimator
-from sfumato.estimators.inputs import check_rows, public_box, read_features
+from sfumato.estimators.inputs import check_rows, declared_width, public_box, read_features
 from sfumato.estimators.responses import read_response, response_name
 from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
@@ -41,14 +41,16 @@ class PrivateSupervised(PrivateEstimator, ABC):
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 scikit-learn's name
         """Publish what X tells of y: this spends ``epsilon`` and ``delta``, each time.
 
-        No value makes it raise: records with a missing value (NaN), a missing response or an undeclared label
-        contribute nothing, features and numbers outside their bounds are moved to them. If it raises, what an earlier
-        ``fit`` published stays.
+        No value makes it raise: records with a missing value (NaN, or in a list what is no number), a missing response
+        or an undeclared label contribute nothing, features and numbers outside their bounds are moved to them. If it
+        raises, what an earlier ``fit`` published stays.
 
         Parameters
         ----------
         X
-            An array, a list of rows, or a pandas, polars or pyarrow table, of shape ``(n_samples, n_features)``.
+            An array, or a pandas, polars or pyarrow table, of shape ``(n_samples, n_features)``; or a list of rows,
+            if ``bounds`` name each column. In it, and in an array of objects, each value is read by itself, and a row
+            of another length is one without values.
         y
             The responses, ``(n_samples,)``: a list, an array or a series, of text or of numbers as was declared. In a
             list or an array of objects, a value of the other type contributes nothing, too.
@@ -57,7 +59,7 @@ class PrivateSupervised(PrivateEstimator, ABC):
         privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
         declared = self._declared()
         basis, target = self._basis(), self._target(declared)
-        features = read_features(X)
+        features = read_features(X, declared_width(self.bounds))
         box, by_name = public_box(self.bounds, features)
         box = self._domain(box)
         if self.neighbours == "replace":  # else the number of rows is private

@@ -5,10 +5,8 @@ Labels that were not declared, and values of another type inside a list or an ar
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterator
-from numbers import Real
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -20,6 +18,7 @@ from sfumato.core.box import Box, Column
 from sfumato.engines.files import is_text
 from sfumato.errors import SchemaError
 from sfumato.estimators.inputs import declared_texts, read_features
+from sfumato.values import doubles, readable
 
 
 def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
@@ -60,35 +59,24 @@ def _of_series(series: Any, column: Column) -> NDArray[Any]:
 
 
 def _of_array(y: Any, column: Column) -> NDArray[Any]:
-    array = y if isinstance(y, np.ndarray) else _objects(y)
+    array = y if isinstance(y, np.ndarray) else _entries(y)
     if array.ndim == 2 and array.shape[1] == 1:
         _warn_of_a_column()
         array = array[:, 0]
     if array.ndim != 1:
         raise SchemaError(f"y should be a 1d array of one response for each row, got {array.ndim}-D")
     text, kind = is_text(column), array.dtype.kind
-    if kind in "OT":  # objects, and numpy's text of any length
-        return declared_texts(list(array), column) if text else np.fromiter(_numbers(array), np.float64, len(array))
     if kind == "c":
         raise SchemaError("Complex data not supported: y must hold real numbers or text")
-    if kind not in ("U" if text else "iufb"):
+    if kind not in ("UTO" if text else "iufbTO"):  # T: numpy's text of any length
         raise SchemaError(f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {array.dtype}")
-    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
-        return array if text else array.astype(np.float64, copy=False)
+    return declared_texts(array.tolist(), column) if text else doubles(array)
 
 
-def _objects(y: Any) -> NDArray[Any]:
-    """A list as it is: numpy would let one value decide how all others are read."""
-    try:
-        return np.array(y, dtype=object)
-    except (TypeError, ValueError):  # the reason may name a value
-        raise SchemaError(f"y should be a 1d array, got a {type(y).__name__} that is none") from None
-
-
-def _numbers(values: NDArray[Any]) -> Iterator[float]:
-    """Each value as a double: NaN for what is no number."""
-    for value in values:
-        try:
-            yield float(value) if isinstance(value, Real | np.bool_) else math.nan
-        except OverflowError:  # a whole number beyond doubles
-            yield math.inf if value > 0 else -math.inf
+def _entries(y: Any) -> NDArray[Any]:
+    """A list's values as they are: numpy would let one of them decide how all others are read."""
+    if hasattr(y, "__array__"):
+        return np.asarray(y)
+    if not isinstance(y, Sequence) or isinstance(y, str | bytes):
+        raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none")
+    return readable([value[0] if isinstance(value, list | tuple) and len(value) == 1 else value for value in y])

@@ -264,9 +264,8 @@ class TestData:
             5.0,
             None,
             "ages.csv",
-            [[1.0], [2.0, 3.0]],
-            [["a"]],
-            np.array([[1.0], [None]]),
+            np.array([["a"]]),
+            {"age": [1.0]},
             np.array([[1j]]),
             np.zeros((0, 1)),
             np.zeros((5, 0)),
@@ -281,7 +280,7 @@ class TestData:
             line().fit(ONE).score_samples(data)
 
     def test_errors_do_not_name_values(self):
-        for data in ([["secret"]], np.array([["secret"]], dtype=object), [[1.0], "secret"], {"secret": 1}, {"secret"}):
+        for data in (np.array([["secret"]]), np.array(["secret"], dtype=object), "secret", {"secret": 1}, {"secret"}):
             with pytest.raises(SfumatoError) as caught:
                 line().fit(data)
             assert "secret" not in str(caught.value)
@@ -367,7 +366,7 @@ class TestBudget:
         assert len(account.history()) == 1
 
     def test_what_cannot_be_fitted_costs_nothing(self, account):
-        for data in (AGES, ONE[:, 0], [["a"]]):
+        for data in (AGES, ONE[:, 0], np.array([["a"]])):
             with pytest.raises(SchemaError):
                 line(ledger=account).fit(data)
         assert account.history() == []

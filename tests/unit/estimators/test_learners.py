@@ -340,7 +340,7 @@ class TestData:
             make().fit(X, y).predict(points)
 
     def test_errors_do_not_name_values(self):
-        for y in (np.array([b"secret"] * 400), [["secret", "secret"]] * 400, ["secret"]):
+        for y in (np.array([b"secret"] * 400), np.array([["secret", "secret"]] * 400), ["secret"]):
             with pytest.raises(SfumatoError) as caught:
                 logistic().fit(X, y)
             assert "secret" not in str(caught.value)

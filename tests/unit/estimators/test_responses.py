@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import SchemaError
 from sfumato.estimators.responses import read_response, response_name
+from sfumato.values import readable
 
 TEXT = Categorical(("no", "yes"))
 NUMBERS = Categorical((0, 1))
@@ -72,11 +75,12 @@ def test_numbers(y, column):
 @pytest.mark.parametrize(
     "y",
     [
-        ["yes", "secret", None, 1, math.nan, b"no", ["no"], {"no"}],
+        ["yes", "secret", None, 1, math.nan, b"no", ["no", "no"], {"no"}],
+        np.array(["yes", "secret", "\ud800", "yes\ud800", "", "YES", "no ", "yesno"]),
         pd.Series(["yes", "secret", None, 1, math.nan, b"no", ["no"], {1: 2}], dtype=object),
         pl.Series(["yes", "secret", None, "", "YES", "no ", "yesno?", "yesno"]),
     ],
-    ids=["list", "pandas", "polars"],
+    ids=["list", "array", "pandas", "polars"],
 )
 def test_undeclared_text_is_none_of_the_classes(y):
     with warnings.catch_warnings():
@@ -87,9 +91,13 @@ def test_undeclared_text_is_none_of_the_classes(y):
 
 
 def test_what_is_no_number_is_missing():
-    y = [1, "secret", None, math.nan, 10**400, -(10**400), 1j, [1]]
-    found = read_response(y, RANGE, 8)
-    assert np.array_equal(found, [1, np.nan, np.nan, np.nan, np.inf, -np.inf, np.nan, np.nan], equal_nan=True)
+    y = [1, "secret", None, math.nan, 10**400, -(10**400), 1j, [1, 2], Decimal("sNaN"), Decimal("0.5"), [1]]
+    most = sys.float_info.max
+    expected = [1, np.nan, np.nan, np.nan, most, -most, np.nan, np.nan, np.nan, 0.5, 1]
+    for given in (y, tuple(y), readable(y)):
+        found = read_response(given, RANGE, len(y))
+        assert np.array_equal(found[:10], expected[:10], equal_nan=True)
+    assert np.array_equal(read_response(y, RANGE, len(y)), expected, equal_nan=True)
     assert np.isnan(read_response(pd.Series([1, None], dtype="Int64"), RANGE, 2)[1])
 
 
@@ -107,8 +115,7 @@ def test_what_is_no_number_is_missing():
         (pl.Series(["a", "b"]), RANGE, "must be numeric"),
         (np.zeros((2, 2)), NUMBERS, "1d array"),
         (np.zeros(()), NUMBERS, "1d array"),
-        ([[0, 1], [1, 0]], NUMBERS, "1d array"),
-        ([np.zeros((2, 2)), np.zeros((2, 3))], NUMBERS, "1d array"),
+        ({"a": 0, "b": 1}, NUMBERS, "1d array"),
         ("yes", TEXT, "1d array"),
         (pd.DataFrame({"a": [0, 1], "b": [0, 1]}), NUMBERS, "1d array"),
         (np.zeros(3), NUMBERS, "inconsistent numbers of samples"),
@@ -122,13 +129,18 @@ def test_the_schema_raises(y, column, words):
         read_response(y, column, 2)
 
 
-@pytest.mark.parametrize(
-    "y", [np.array([[1], [0]]), [[1], [0]], pd.DataFrame({"a": [1, 0]}), pl.DataFrame({"a": [1, 0]})], ids=str
-)
+@pytest.mark.parametrize("y", [np.array([[1], [0]]), pd.DataFrame({"a": [1, 0]}), pl.DataFrame({"a": [1, 0]})], ids=str)
 def test_one_column_is_taken_with_a_warning(y):
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed when a 1d array was expected"):
         found = read_response(y, NUMBERS, 2)
     assert found.astype(float).tolist() == [1.0, 0.0]
+
+
+def test_lists_of_one_are_their_value_and_nothing_is_said():
+    """A warning would tell what the entries are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_response([[1], (0,), 1], NUMBERS, 3).tolist() == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.parametrize("empty", [[], np.zeros(0), pd.Series([], dtype=float), pl.Series([], dtype=pl.Float64)])

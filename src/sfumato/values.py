@@ -1,0 +1,150 @@
+"""Private values, one by one: each is a number or missing, whatever it is and whatever stands beside it.
+
+numpy gives all values of a list one type. So a single one would decide how the others are read (``[10, 20.5]``), or
+raise (``[10, None]``, ``[10, 2**64]``), and what a record holds would show in a type or an error that nobody paid for.
+Nothing here raises, warns or prints because of a value; only the shape is looked at, and that is public.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Complex, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_LARGEST = sys.float_info.max
+
+
+def as_double(value: Any) -> float:
+    """The double nearest to a number; NaN for what is none.
+
+    Whole numbers, fractions and decimals beyond doubles become the largest. Text is no number, nor is a complex number
+    off the real line.
+
+    >>> [as_double(value) for value in (2, True, 10**400, None, "2", 1j, [2])]
+    [2.0, 1.0, 1.7976931348623157e+308, nan, nan, nan, nan]
+    """
+    if type(value) is float:
+        return value
+    try:
+        number = _real(value)
+        return math.nan if number is None else _nearest(number)
+    except Exception:  # a signalling NaN, or an object that is no number after all
+        return math.nan
+
+
+def as_whole(value: Any, limit: int) -> int:
+    """The whole number nearest to a number (ties to even) within the limit; 0 for what is no finite number.
+
+    >>> [as_whole(value, 2**61) for value in (7, 2.5, 2**70, math.inf, None)]
+    [7, 2, 2305843009213693952, 0, 0]
+    """
+    double = as_double(value)
+    if not math.isfinite(double):
+        return 0
+    if abs(double) > limit:
+        return limit if double > 0 else -limit
+    try:
+        rounded = round(_real(value))  # exact where a double would not be
+    except Exception:  # an object that only has a value as a double
+        rounded = round(double)
+    return max(-limit, min(limit, rounded))
+
+
+def _real(value: Any) -> Any:
+    """A real number as it is, without the wrappings of numpy; None for anything else."""
+    if isinstance(value, np.ndarray):
+        value = value[()] if value.ndim == 0 else None
+    if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
+        value = None if isinstance(value, np.timedelta64) else value.item()  # numpy calls a duration a whole number
+    if isinstance(value, Complex) and not isinstance(value, Real):
+        value = value.real if value.imag == 0 else None
+    return value if isinstance(value, Real | Decimal) else None
+
+
+def _nearest(number: Any) -> float:
+    try:
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            found = float(number)
+    except OverflowError:
+        return _LARGEST if number > 0 else -_LARGEST
+    if math.isinf(found) and number not in (math.inf, -math.inf):
+        return math.copysign(_LARGEST, found)
+    return found
+
+
+def readable(values: Any) -> NDArray[Any]:
+    """An array of whole numbers, doubles, truth values or objects, in the shape of what was given.
+
+    An array has its own shape, and so has what numpy calls one (a series, a frame). A list or another sequence has one
+    axis, whatever its entries are: if an entry could make it two, the shape would be a private value's. Everything
+    else is a single value.
+    """
+    if isinstance(values, np.ndarray) or (hasattr(values, "__array__") and not isinstance(values, np.generic)):
+        return _of_array(values)
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview):
+        return _objects(values)
+    single = np.empty((), dtype=object)
+    single[()] = values
+    return single
+
+
+def doubles(values: Any) -> Floats:
+    """Everything as doubles in its public shape, read value by value; NaN for what is no number.
+
+    >>> doubles([10, 20.5, None, 2**70]).tolist()
+    [10.0, 20.5, nan, 1.1805916207174113e+21]
+    """
+    array = readable(values)
+    if array.dtype != object:
+        return array.astype(np.float64)
+    return np.fromiter(map(as_double, array.flat), np.float64, array.size).reshape(array.shape)
+
+
+def rows_of(rows: Sequence[Any], width: int) -> Floats:
+    """``(n, width)`` doubles: a list of rows, read value by value; a row of another length, or none, has no values.
+
+    >>> rows_of([[1, "a"], (2, 3), [4], None], 2).tolist()
+    [[1.0, nan], [2.0, 3.0], [nan, nan], [nan, nan]]
+    """
+    found = np.full((len(rows), width), math.nan)
+    for place, row in enumerate(rows):
+        values = doubles(row)
+        if values.shape == (width,):
+            found[place] = values
+    return found
+
+
+def _of_array(values: Any) -> NDArray[Any]:
+    try:
+        array = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+    except Exception:  # a column of text that cannot be decoded: no numbers, whatever it says
+        return np.full(len(values) if hasattr(values, "__len__") else (), math.nan)
+    kind = array.dtype.kind
+    if kind == "f" and not isinstance(values, np.ndarray):  # whole numbers with a gap are doubles to numpy
+        as_list = getattr(values, "to_pylist", None) or getattr(values, "to_list", None)
+        return array if as_list is None else _objects(as_list())
+    if kind == "c":
+        array = np.where(array.imag == 0, array.real, math.nan)
+    elif kind not in "iufbO":
+        return np.full(array.shape, math.nan)
+    hidden = np.ma.getmask(values)
+    if np.any(hidden) or array.dtype.itemsize > 8:  # a mask, or more than double precision
+        array = array.astype(object)
+        array[hidden] = None
+    return array
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    """One axis of values as they are."""
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array

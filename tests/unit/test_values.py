@@ -1,0 +1,116 @@
+"""Private values one by one: numbers of any type are numbers, everything else is missing, only shapes are public."""
+
+import datetime
+import math
+import sys
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sfumato.values import as_double, as_whole, doubles, readable
+
+LARGEST = sys.float_info.max
+
+
+class Evil(Fraction):
+    """A number that refuses to become one."""
+
+    def __float__(self):
+        raise RuntimeError("a private value")
+
+
+class OnlyADouble(Evil):
+    def __float__(self):
+        return 2.5
+
+    def __round__(self, digits=None):
+        raise RuntimeError("a private value")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1.5, 1.5), (2, 2.0), (True, 1.0), (np.True_, 1.0), (2**53 + 1, 2.0**53), (10**400, LARGEST),
+        (-(10**400), -LARGEST),
+        (Fraction(1, 2), 0.5), (Fraction(10**500, 3), LARGEST), (Decimal("1.5"), 1.5), (Decimal("-1e400"), -LARGEST),
+        (np.longdouble("1e4000"), LARGEST), (np.float16(2.5), 2.5), (np.array(3), 3.0), (2 + 0j, 2.0),
+        (math.inf, math.inf), (Decimal("Infinity"), math.inf),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_numbers_of_any_type_are_numbers(value, expected):
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        assert as_double(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, "1", "\ud800", b"1", 1j, math.nan, Decimal("NaN"), Decimal("sNaN"), [1], (1,), {}, np.array([1]),
+        object(), np.datetime64("2020"), np.timedelta64(1, "s"), np.ma.masked, pd.NA, pd.NaT,
+        datetime.date(2020, 1, 1), Evil(1),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_everything_else_is_missing(value):
+    assert math.isnan(as_double(value))
+    assert as_whole(value, 2**61) == 0
+
+
+def test_whole_numbers_are_exact_where_doubles_are_not():
+    assert as_whole(2**60 + 1, 2**61) == as_whole(Decimal(2**60 + 1), 2**61) == 2**60 + 1
+    assert as_whole(2**61 + 1, 2**61) == 2**61
+    assert as_whole(-math.inf, 2**61) == 0
+    assert as_whole(OnlyADouble(1), 2**61) == 2
+
+
+BROKEN = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")])
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], []),
+        ([1, "a", [2]], [1, None, None]),
+        ([[1], [2]], [None, None]),  # a list has one axis: an entry does not decide on the shape
+        (range(2), [0, 1]),
+        (np.array([[1, 2]], dtype=np.uint8), [[1, 2]]),
+        (np.array([1, 2j]), [1, None]),
+        (np.array(["1", "a"]), [None, None]),
+        (np.array(["2020"], dtype="M8[Y]"), [None]),
+        (np.array([(1, 2)], dtype=[("a", int), ("b", int)]), [None]),
+        (np.ma.array([1.0, 2.0], mask=[True, False]), [None, 2]),
+        (pd.Series([1, None, "a"], dtype=object), [1, None, None]),
+        (pd.Series([1, None], dtype="Int64"), [1, None]),
+        (pd.DataFrame({"a": [1], "b": ["x"]}), [[1, None]]),
+        (pl.Series([1, None]), [1, None]),
+        (pl.Series(["a"]), [None]),
+        (pa.chunked_array([[1, None]]), [1, None]),
+        (BROKEN, [None]),
+        (None, None),
+        ("text", None),
+        (3, 3),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_the_shape_is_that_of_the_container(given, expected):
+    wanted = np.array(expected, dtype=object)
+    found = doubles(given)
+    assert found.dtype == np.float64
+    assert found.shape == readable(given).shape == wanted.shape
+    assert [None if math.isnan(x) else x for x in found.ravel().tolist()] == wanted.ravel().tolist()
+
+
+def test_what_was_given_is_left_alone():
+    for given in (np.array([1.0, np.nan]), np.ma.array([1, 2], mask=[True, False]), np.array([1, None], dtype=object)):
+        before = given.copy()
+        doubles(given)[...] = 7.0
+        readable(given)
+        assert repr(given) == repr(before)
