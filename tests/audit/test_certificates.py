@@ -7,6 +7,7 @@ import pytest
 from harness.hunter import hunt
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.core.certificate import certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.quantize import truncate_records
@@ -73,7 +74,7 @@ def test_fixed_point_sums_stay_within_their_enforced_certificate(norm, relation)
 
     def statistic(data: np.ndarray) -> np.ndarray:
         contribution = lambda records: truncate_records(records, exponent, budget, norm)  # noqa: E731
-        return MemoryEngine(chunk_rows=3).sum(Table(data, len(data)), box, contribution, 3, budget)
+        return numbers_of(MemoryEngine(chunk_rows=3).sum(Table(data, len(data)), box, contribution, 3, budget))
 
     certificate = certify_sum(norm, budget, exponent, privacy)
     found = hunt(statistic, np.full(3, -50.0), np.full(3, 50.0), 5, norm, relation)

@@ -20,6 +20,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato import pipeline
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
@@ -65,7 +66,7 @@ def coefficients(target, basis, box, privacy):
         counts = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(counts, basis, box, certificate)
         assert isinstance(private, Private)
-        return private._values
+        return numbers_of(private)
 
     return statistic, certificate
 
@@ -306,7 +307,7 @@ def test_many_groups_have_coarser_cells_whose_shares_may_be_longer():
     target = sf.KDE(0.1, by="g")
     one = np.zeros(shares.shape_of_cells(domain, 17), dtype=np.int64)
     one[100, 200] = 1
-    values = apply_shares(basis, domain, target.gaussian(domain), one).astype(float)
+    values = numbers_of(apply_shares(basis, domain, target.gaussian(domain), one)).astype(float)
     bound = target.certificate(basis, box, None, privacy).bound
     assert 0.99 * bound <= np.linalg.norm(values) <= bound
     # Control: the largest norm over the cells of one group is half of it.
@@ -347,7 +348,7 @@ def worst_pair(monkeypatch, privacy, first, second):
     seen = []
 
     def door(private, *arguments):
-        seen.append((private._values.copy(), private.certificate))
+        seen.append((numbers_of(private).copy(), private.certificate))
         return publish(private, *arguments)
 
     monkeypatch.setattr(pipeline, "publish", door)

@@ -20,6 +20,7 @@ from harness.hunter import hunt
 from scipy.optimize import minimize
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.contributions import chebyshev_table, factors_of
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
@@ -68,7 +69,7 @@ def summed(box, basis, data, privacy=REPLACE, chunk_rows=65_536):
     """What the mechanism would perturb, in steps: data in, opened integers out."""
     target = sf.CosineMoments(degree=basis.degree, interactions=basis.interactions).settled(box, None, privacy)
     gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine(chunk_rows))
-    return target.coefficients(gathered, basis, box, target.certificate(basis, box, None, privacy))._values
+    return numbers_of(target.coefficients(gathered, basis, box, target.certificate(basis, box, None, privacy)))
 
 
 cached_factors = cache(factors_of)

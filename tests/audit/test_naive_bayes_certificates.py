@@ -18,6 +18,7 @@ from harness.hunter import hunt
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
@@ -47,7 +48,7 @@ def opened(target, basis, box, privacy):
         gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(gathered, basis, box, certificate)
         assert isinstance(private, Private)
-        return private._values
+        return numbers_of(private)
 
     return statistic, certificate
 

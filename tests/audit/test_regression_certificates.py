@@ -18,6 +18,7 @@ from harness.hunter import hunt
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.engines.cells import Counts
@@ -55,7 +56,7 @@ def opened(target, basis, box, privacy, n=None):
         gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(gathered, basis, box, certificate)
         assert isinstance(private, Private)
-        return private._values
+        return numbers_of(private)
 
     return statistic, certificate
 

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.core.quantize import truncate_records
 from sfumato.engines.cells import Cells
 from sfumato.engines.tables import open_table
@@ -52,7 +53,7 @@ class EngineContract:
         return records
 
     def sum(self, engine, data):
-        return engine.sum(open_table(data, BOX, "row"), BOX, contribution, 3, BUDGET)
+        return numbers_of(engine.sum(open_table(data, BOX, "row"), BOX, contribution, 3, BUDGET))
 
     def test_every_way_of_cutting_gives_the_same_bits(self, records):
         sums = {self.sum(engine, records).tobytes() for engine in self.engines()}
@@ -99,7 +100,7 @@ class EngineContract:
     # --- products -----------------------------------------------------------------------------------------------
 
     def products(self, engine, data, box=BOX):
-        return engine.products(open_table(data, box, "row"), box, squares, (3, 3), 4**16)
+        return numbers_of(engine.products(open_table(data, box, "row"), box, squares, (3, 3), 4**16))
 
     def test_every_way_of_cutting_gives_the_same_products(self, records):
         assert len({self.products(engine, records).tobytes() for engine in self.engines()}) == 1

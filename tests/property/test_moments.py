@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.cosine import Cosines
 from sfumato.bases.quadrature import fine_axis, grid_for
 from sfumato.engines.memory import MemoryEngine
@@ -52,7 +53,7 @@ def summed(box, basis, data, chunk_rows=65_536):
     """The whole numbers that are perturbed, with the count in front."""
     sums = Sums(open_table(data, box, "row"), box, MemoryEngine(chunk_rows))
     sums.add_up(basis)
-    return sums.open()
+    return numbers_of(sums.open())
 
 
 def apart_within(gap, indices, privacy):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
@@ -60,7 +61,7 @@ def vector(target, data, box, basis):
         warnings.simplefilter("error")
         gathered = target.gather(open_table(data, box, "row", target.columns), box, MemoryEngine())
         certificate = target.certificate(basis, box, gathered.rows, EXACT)
-        return target.coefficients(gathered, basis, box, certificate)._values
+        return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
 
 # --- nothing raises, nothing warns --------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from scipy.special import gammainc, ndtr
 from scipy.stats import binom
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 
@@ -33,7 +34,7 @@ GRANTS = {
 def sums_of(basis):
     """The private sums, which are known here."""
     target = sf.CosineMoments(basis.degree, interactions=basis.interactions)
-    return target.gather(open_table(DATA, BOX, "row"), BOX, MemoryEngine()).open()
+    return numbers_of(target.gather(open_table(DATA, BOX, "row"), BOX, MemoryEngine()).open())
 
 
 def noise_of(release):

@@ -50,9 +50,7 @@ class Moments(SumOfRecords):
         weight = one // 2
         if replace:
             weight = two - one if norm == "l1" else math.isqrt(two * two - one * one) - 1
-        return cls(
-            statistic, complete, min(weight, 64 * UNIT)
-        )  # so that 2**25 records fit 64 bits, whatever the columns
+        return cls(statistic, complete, min(weight, 64 * UNIT))  # below what a record may add to a sum
 
     def seconds(self, dimension: int) -> list[tuple[int, int]]:
         """Which second moments there are."""

@@ -139,10 +139,13 @@ class Quantiles(Summary):
         """
         q, whole = level.numerator, level.denominator
         total = int(counts.sum())
+        if total * whole >= 2**62:  # Python's integers do not overflow: slower, and all that differs is time
+            counts = counts.astype(object)
         up_to = np.cumsum(counts)
         below, above = up_to - counts, total - up_to
         excess = np.maximum(whole * below - q * total, whole * above - (whole - q) * total)
-        return np.asarray(-np.maximum(excess, 0), dtype=np.int64)
+        # Scores beyond 2**53 are as bad as each other: the door brings them all there.
+        return np.asarray(-np.clip(excess, 0, 2**62), dtype=np.int64)
 
     def apart(self, box: Box, privacy: Privacy, norm: str) -> int:
         """The largest sensitivity of any rank, in records: docs/proofs/statistics.md."""

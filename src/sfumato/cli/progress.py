@@ -23,8 +23,9 @@ from rich.text import Text
 
 from sfumato.cli.options import settings
 from sfumato.core.box import Box
+from sfumato.core.whole import Wide
 from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import Contribution, Features, Integers, MemoryEngine
+from sfumato.engines.memory import Contribution, Features, MemoryEngine
 from sfumato.engines.tables import Table
 
 _PATIENCE = 1.0  # seconds of silence before a bar appears
@@ -99,7 +100,7 @@ class WatchedEngine(MemoryEngine):
         super().__init__()
         self.__dict__ |= {"_tick": tick, "_done": done}  # the dataclass is frozen
 
-    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Integers:
+    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Wide:
         """The sum of what each record contributes."""
         found = super().sum(_Watched(table, self.__dict__["_tick"]), box, contribution, size, budget)
         self.__dict__["_done"]()
@@ -111,7 +112,7 @@ class WatchedEngine(MemoryEngine):
         self.__dict__["_done"]()
         return found
 
-    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Integers:
+    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Wide:
         """The sum of products of what each record contributes."""
         found = super().products(_Watched(table, self.__dict__["_tick"]), box, features, shape, budget)
         self.__dict__["_done"]()

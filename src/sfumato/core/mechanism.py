@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,10 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.objective import ObjectiveLaw
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import round_vector
+from sfumato.core.whole import Sealed, Wide
 from sfumato.errors import PrivateDataError
 
 Floats = NDArray[np.float64]
-
-
-class Sealed:
-    """Something that holds private numbers: it cannot be copied or pickled."""
-
-    __slots__ = ()
-
-    def _refuse(self, *_: Any) -> NoReturn:
-        raise PrivateDataError("private numbers cannot be pickled or copied; release them with noise first")
-
-    __reduce_ex__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
 
 
 class Private(Sealed):
@@ -37,17 +27,19 @@ class Private(Sealed):
 
     __slots__ = ("_certificate", "_values")
 
-    def __init__(self, values: NDArray[Any], certificate: Certificate) -> None:
+    def __init__(self, values: NDArray[Any] | Wide, certificate: Certificate) -> None:
         wanted = np.float64 if certificate.exponent is None else np.int64
-        if values.ndim != 1 or values.dtype != wanted:
+        if len(values.shape) != 1 or values.dtype != wanted:
             raise PrivateDataError(f"a private vector with this certificate must be 1-D {wanted.__name__}")
-        self._values: NDArray[Any] | None = values.copy()
+        if isinstance(values, np.ndarray):  # a copy: nobody else can change the numbers
+            values = Wide(values) if wanted is np.int64 else values.copy()
+        self._values: Floats | Wide | None = values
         self._certificate = certificate
 
     @property
     def size(self) -> int:
         """How many numbers there are; 0 once they are published."""
-        return 0 if self._values is None else len(self._values)
+        return 0 if self._values is None else self._values.shape[0]
 
     @property
     def certificate(self) -> Certificate:
@@ -68,10 +60,10 @@ def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Fl
     values = private._values
     if values is None:
         raise PrivateDataError("this private vector has been published already; a second draw would cost again")
-    law, guarantee = calibrate(private.certificate, len(values), privacy, noise)
+    law, guarantee = calibrate(private.certificate, private.size, privacy, noise)
     private._values = None
-    integers = round_vector(values, law.exponent) if private.certificate.exponent is None else values
-    return np.multiply(integers + draw(law), law.step, dtype=np.float64), law, guarantee
+    integers = values if isinstance(values, Wide) else Wide(round_vector(values, law.exponent))
+    return (integers + Wide(draw(law))).doubles() * law.step, law, guarantee
 
 
 def draw(law: NoiseLaw) -> NDArray[np.int64]:

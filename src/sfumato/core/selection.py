@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sfumato.checks import as_written, finite_number, positive_number
 from sfumato.core import sampling
-from sfumato.core.mechanism import Sealed
 from sfumato.core.privacy import Privacy
 from sfumato.core.quantize import round_vector
+from sfumato.core.whole import Sealed
 from sfumato.errors import ParameterError
 from sfumato.values import doubles
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.checks import finite_number, positive_integer
 from sfumato.core.box import Box, Categorical, Interval
-from sfumato.core.mechanism import Sealed
+from sfumato.core.whole import Sealed
 from sfumato.engines.files import holds_text, is_text
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import MassLattice
 from sfumato.core.box import Box, Categorical
+from sfumato.core.whole import Integers, Wide, map_counts
 from sfumato.releases.likelihoods import COUNT_WEIGHT
 from sfumato.targets.shares import axis_table
 
@@ -37,6 +38,11 @@ def shares_of(box: Box, lattice: MassLattice | None, kernel: GaussianKernel | No
     z = np.rint((2 * (np.arange(cells) + 0.5) / cells - 1) * _ONE).astype(np.int64)
     weight = np.full(cells, int(COUNT_WEIGHT * _ONE), dtype=np.int64)
     return np.stack([z, (z * z >> BITS) - _ONE // 2, weight], axis=1)
+
+
+def apply_table(table: Any, tally: Integers) -> Wide:
+    """What ``(classes, cells)`` counts add up to, class after class, whatever their size."""
+    return map_counts(lambda part: np.asarray(table.T @ part.T).T.ravel(), tally, column_norms(table).sum)
 
 
 def column_norms(table: Any) -> Norms:

@@ -19,8 +19,9 @@ from sfumato.core.box import Box, Interval
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
-from sfumato.core.mechanism import Private, Sealed
+from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Sealed, Wide
 from sfumato.engines.cells import positions
 from sfumato.engines.memory import Engine, Features
 from sfumato.engines.tables import Table
@@ -47,7 +48,7 @@ class Sums(Sealed):
     def __init__(self, table: Table, box: Box, engine: Engine) -> None:
         self._table, self._box, self._engine = table, box, engine
         self._basis: Cosines | None = None
-        self._sums: NDArray[np.int64] | None = None
+        self._sums: Wide | None = None
 
     def add_up(self, basis: Cosines) -> None:
         """Read the records, once for each basis."""
@@ -64,7 +65,7 @@ class Sums(Sealed):
         """The number of records."""
         return self._table.rows
 
-    def open(self) -> NDArray[np.int64]:
+    def open(self) -> Wide:
         """For the target on its way to a ``Private`` vector, and for nobody else."""
         assert self._sums is not None
         return self._sums

@@ -30,6 +30,7 @@ from sfumato.core.certificate import Certificate, certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Wide
 from sfumato.engines.cells import Cells, Counts
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
@@ -264,7 +265,7 @@ class KDE(Target):
             middle = tuple(size // 2 for size in parts.shape[1:])
             parts[(0, *middle)] += counts.rows - int(parts.sum())
         kernel = self.gaussian(domain)
-        return Private(np.concatenate([apply_shares(basis, domain, kernel, p) for p in parts]), certificate)
+        return Private(Wide.joined([apply_shares(basis, domain, kernel, p) for p in parts]), certificate)
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         domain = self.domain(box)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.bases.landmarks import FeatureMap
 from sfumato.core.box import Box, Categorical
-from sfumato.core.mechanism import Sealed
+from sfumato.core.whole import Sealed
 from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table
 from sfumato.releases.response import Response

@@ -18,9 +18,10 @@ from sfumato.checks import one_of
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate, certify_sum
-from sfumato.core.mechanism import Private, Sealed
+from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Sealed, Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
@@ -31,7 +32,7 @@ from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import NoisyMasses
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.columns import BITS, column_norms, shares_of
+from sfumato.targets.columns import BITS, apply_table, column_norms, shares_of
 from sfumato.targets.density import KDE
 from sfumato.targets.shares import shape_of_cells
 
@@ -203,8 +204,8 @@ class NaiveBayes(Target):
 
     def coefficients(self, tallies: Tallies, basis: Attributes, box: Box, certificate: Certificate) -> Private:
         tables = self._tables(basis, box)
-        parts = [(table.T @ tally.T).T.ravel() for table, tally in zip(tables, tallies.open(), strict=True)]
-        return Private(np.concatenate(parts).astype(np.int64), certificate)
+        parts = [apply_table(table, tally) for table, tally in zip(tables, tallies.open(), strict=True)]
+        return Private(Wide.joined(parts), certificate)
 
     def predict(self, basis: Attributes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """The worst of the columns' likelihoods, for classes of equal size."""

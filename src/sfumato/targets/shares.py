@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from sfumato.bases.base import Basis, LatticeBasis
@@ -16,10 +15,9 @@ from sfumato.bases.lattice import MassLattice, contract, whole_shares
 from sfumato.bases.reconstruction import PolynomialReconstruction
 from sfumato.core.box import Box
 from sfumato.core.quantize import truncate_records
+from sfumato.core.whole import Integers, Wide, map_counts
 from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import ParameterError
-
-Integers = NDArray[np.int64]
 
 _CELL_BITS = {1: 15, 2: 10, 3: 7}  # along each axis
 _SHARE_BITS = {1: 24, 2: 13, 3: 10}  # along each axis
@@ -65,10 +63,10 @@ def _within(table: sparse.csr_array, budget: int) -> sparse.csr_array:
     return table
 
 
-def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers) -> Integers:
-    """The exact integer coefficients of a tensor of counts."""
+def apply_shares(basis: Basis, domain: Box, kernel: GaussianKernel, counts: Integers | Wide) -> Wide:
+    """The exact integer coefficients of a tensor of counts, whatever their size."""
     tables = [axis_table(basis, domain, kernel, i, size).T for i, size in enumerate(counts.shape)]
-    return np.asarray(contract(tables, counts.astype(np.int64))).ravel()
+    return map_counts(lambda tensor: contract(tables, tensor).ravel(), counts, 2 ** share_bits(domain))
 
 
 def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel, groups: int) -> float:

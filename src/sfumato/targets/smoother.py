@@ -20,9 +20,11 @@ from sfumato.core.certificate import Certificate, certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
-from sfumato.engines.cells import Cells, Counts
+from sfumato.core.whole import Sealed, Wide
+from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
+from sfumato.engines.totals import RunningTotal
 from sfumato.errors import ParameterError
 from sfumato.releases.curve import RESPONSE_BITS, CurveRelease
 from sfumato.releases.density import DensityRelease
@@ -35,6 +37,22 @@ from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, s
 from sfumato.targets.tuning import Tuned
 
 _ROWS = 65_536  # read at a time
+
+
+class Halves(Sealed):
+    """How much of each cell's responses is high, and how much is low: private numbers."""
+
+    __slots__ = ("_sums", "rows")
+
+    def __init__(self, sums: Wide, rows: int) -> None:
+        self._sums, self.rows = sums, rows
+
+    def open(self) -> tuple[Wide, Wide]:
+        """For the target on its way to a ``Private`` vector, and for nobody else."""
+        return self._sums[0], self._sums[1]
+
+    def __repr__(self) -> str:
+        return "<private sums>"
 
 
 @dataclass(frozen=True)
@@ -96,20 +114,21 @@ class NadarayaWatson(Target):
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> NadarayaWatson:
         return replace(self, bandwidth=self._density().settled(box, n, privacy).bandwidth)
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Counts:
+    def gather(self, table: Table, box: Box, engine: Engine) -> Halves:
         """For each cell, how much of its records' responses is high and how much is low, in whole steps."""
         cells, steps = Cells(box, shape_of_cells(box, 2)), 2 ** RESPONSE_BITS[box.dimension]
         response = self._response()
-        total, rows = np.zeros((2, cells.size), dtype=np.int64), 0
+        total, rows = RunningTotal((2, *cells.shape), steps), 0
         for columns, values in table.labelled(box, self.response, response.column, _ROWS):
             place, missing = cells.places(columns)
             share = (response.from_range(values) + 1) / 2
             there = ~np.isnan(share) if missing is None else ~(np.isnan(share) | missing)
             high = np.clip(np.rint(share[there] * steps), 0, steps).astype(np.int64)
-            np.add.at(total[0], place[there], high)
-            np.add.at(total[1], place[there], steps - high)
+            parts = total.part(len(share)).reshape(2, -1)
+            np.add.at(parts[0], place[there], high)
+            np.add.at(parts[1], place[there], steps - high)
             rows += len(share)
-        return Counts(total.reshape(2, *cells.shape), rows)
+        return Halves(total.whole(), rows)
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
@@ -137,17 +156,15 @@ class NadarayaWatson(Target):
         longer one apart (docs/proofs/nadaraya-watson.md).
         """
         steps, exponent = 2 ** RESPONSE_BITS[box.dimension], self._exponent(box)
-        if n is not None and n > 2 ** (62 + exponent):
-            raise ParameterError(f"at most {2 ** (62 + exponent):,} rows fit into 64 bits, got n={n:,}: take a sample")
         if privacy.rho is None and privacy.delta == 0:
             return replace(certify_sum("l1", steps * 2 ** share_bits(box), exponent, privacy), proof="nadaraya-watson")
         longest = steps * largest_norm(basis, box, self._density().gaussian(box), 2)
         apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
         return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", "nadaraya-watson", exponent)
 
-    def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
+    def coefficients(self, halves: Halves, basis: Basis, box: Box, certificate: Certificate) -> Private:
         kernel = self._density().gaussian(box)
-        return Private(np.concatenate([apply_shares(basis, box, kernel, part) for part in counts.open()]), certificate)
+        return Private(Wide.joined([apply_shares(basis, box, kernel, half) for half in halves.open()]), certificate)
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """Those of a density that is flat, turned into errors of a mean of responses there."""

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
 from sfumato.bases.summaries import Total
@@ -61,7 +62,7 @@ def chosen(name, missing, privacy):
 def summed(target, box, basis, certificate, data, unit="row"):
     """What the mechanism would perturb, in steps: data in, opened integers out."""
     gathered = target.gather(open_table(data, box, unit), box, MemoryEngine())
-    return target.coefficients(gathered, basis, box, certificate)._values
+    return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
@@ -302,7 +303,7 @@ def test_progress_while_summing(monkeypatch, capsys, public):
     table = open_table(np.arange(10.0), box, "row")
 
     def work(engine):
-        return engine.sum(table, box, lambda x: x.astype(np.int64), 1, 10).tolist()
+        return numbers_of(engine.sum(table, box, lambda x: x.astype(np.int64), 1, 10)).tolist()
 
     with reading(Context(), "reading", "drawing", public) as engine:
         assert work(engine) == work(MemoryEngine()) == [45]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -20,17 +21,17 @@ def whole(records):
 
 
 def test_it_adds_up_what_records_contribute():
-    assert MemoryEngine().sum(table([[1, 2], [3, 4], [5, 6]]), BOX, whole, 2, 10).tolist() == [9, 12]
+    assert numbers_of(MemoryEngine().sum(table([[1, 2], [3, 4], [5, 6]]), BOX, whole, 2, 10)).tolist() == [9, 12]
 
 
 def test_records_are_cleaned_first():
-    assert MemoryEngine().sum(table([[-5, 99], [np.nan, np.inf]]), BOX, whole, 2, 10).tolist() == [0, 20]
+    found = MemoryEngine().sum(table([[-5, 99], [np.nan, np.inf]]), BOX, whole, 2, 10)
+    assert numbers_of(found).tolist() == [0, 20]
 
 
 def test_no_records_add_up_to_nothing():
     found = MemoryEngine().sum(table([]), BOX, whole, 2, 10)
-    assert found.tolist() == [0, 0]
-    assert found.dtype == np.int64
+    assert numbers_of(found).tolist() == [0, 0]
 
 
 def test_a_contribution_sees_at_most_one_chunk():
@@ -39,17 +40,62 @@ def test_a_contribution_sees_at_most_one_chunk():
     assert seen == [2, 2, 1]
 
 
-def test_sums_beyond_64_bits_are_refused_before_anything_is_read():
-    with pytest.raises(ParameterError, match="64 bits"):
-        MemoryEngine().sum(table(np.zeros((4, 2))), BOX, lambda x: 1 / 0, 2, 2**60)
+class Claiming:
+    """A table of few records that says that it has many."""
+
+    def __init__(self, rows, times=3):
+        self.rows, self._times = rows, times
+
+    def chunks(self, box, rows):
+        for _ in range(self._times):
+            yield np.ones((5, 2))
+
+    def batches(self, box, rows):
+        for _ in range(self._times):
+            yield [Long([2.0] * 5), np.full(5, 3.0)]
 
 
-def test_large_sums_are_exact():
-    budget = 2**55
-    found = MemoryEngine(chunk_rows=7).sum(
-        table(np.zeros((31, 2))), BOX, lambda x: np.full((len(x), 1), budget, dtype=np.int64), 1, budget
+class Long(list):
+    def __len__(self):
+        return 2**60
+
+
+def test_no_number_of_rows_is_refused():
+    """It may be private, and then a refusal would tell it."""
+    found = MemoryEngine().sum(Claiming(2**60), BOX, whole, 2, 2**38)
+    assert numbers_of(found).tolist() == [15, 15]
+    found = MemoryEngine().products(
+        Claiming(2**60), BOX, lambda c: iter([(np.full((2, 5), 2.0), np.ones((1, 5)))]), (2, 1), 2**32
     )
-    assert found.tolist() == [31 * budget]
+    assert numbers_of(found).tolist() == [[30], [30]]
+
+
+@pytest.mark.parametrize("budget", [0, -1, 2**38 + 1])
+def test_steps_that_would_fill_two_limbs_are_refused_before_anything_is_read(budget):
+    """A public number: 2**62 records of 2**38 steps are the most there may be."""
+    with pytest.raises(ParameterError, match="budget"):
+        MemoryEngine().sum(table(np.zeros((4, 2))), BOX, lambda x: 1 / 0, 2, budget)
+
+
+def test_sums_beyond_64_bits_are_exact():
+    """3 * 2**24 records of 2**38 steps, of which chunks of 2**24 are the longest that fit 64 bits."""
+    size, budget = 2**24, 2**38
+
+    class Endless(Claiming):
+        def chunks(self, box, rows):
+            yield from [np.broadcast_to(np.ones((1, 2)), (size, 2))] * self._times
+
+    def contribution(records):
+        assert len(records) == size
+
+        class Each:
+            def sum(self, axis):
+                return np.array([size * budget, -size * budget])
+
+        return Each()
+
+    found = MemoryEngine().sum(Endless(3 * size), BOX, contribution, 2, budget)
+    assert numbers_of(found).tolist() == [3 * 2**62, -3 * 2**62]
 
 
 @pytest.mark.parametrize("rows", [0, -1])
@@ -76,8 +122,7 @@ def pair(columns):
 
 def test_it_adds_up_products():
     found = MemoryEngine().products(table([[1, 2], [3, 4], [5, 6], [7, 8]]), BOX, pair, (2, 2), 100)
-    assert found.tolist() == [[16, 84], [20, 100]]
-    assert found.dtype == np.int64
+    assert numbers_of(found).tolist() == [[16, 84], [20, 100]]
 
 
 def test_products_see_columns_as_they_were_read():
@@ -90,16 +135,16 @@ def test_products_see_columns_as_they_were_read():
 
 
 def test_no_records_have_no_products():
-    assert MemoryEngine().products(table([]), BOX, pair, (2, 2), 10).tolist() == [[0, 0], [0, 0]]
+    assert numbers_of(MemoryEngine().products(table([]), BOX, pair, (2, 2), 10)).tolist() == [[0, 0], [0, 0]]
 
 
-@pytest.mark.parametrize("rows", [1, 3, 31])
+@pytest.mark.parametrize("rows", [1_000, 5_461, 32_767])
 def test_large_products_are_exact(rows):
     """Doubles are whole numbers up to 2**53 only: parts are put into integers before they exceed that.
 
-    Blocks of 31 records of 48 bits just fit.
+    Blocks of 32,767 records of 38 bits just fit.
     """
-    factor, records = 2.0**24 - 1, 200
+    factor, records = 2.0**19 - 1, 100_000
 
     def features(columns):
         yield np.full((1, len(columns[0])), factor), np.full((1, len(columns[0])), factor)
@@ -107,9 +152,4 @@ def test_large_products_are_exact(rows):
     found = MemoryEngine(chunk_rows=rows).products(
         table(np.zeros((records, 2))), BOX, features, (1, 1), int(factor) ** 2
     )
-    assert found.tolist() == [[records * (2**24 - 1) ** 2]]
-
-
-def test_products_beyond_64_bits_are_refused():
-    with pytest.raises(ParameterError, match="64 bits"):
-        MemoryEngine().products(table(np.zeros((4, 2))), BOX, pair, (2, 2), 2**60)
+    assert numbers_of(found).tolist() == [[records * (2**19 - 1) ** 2]]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.bases.landmarks import feature_map
 from sfumato.bases.magnitudes import Magnitudes
@@ -71,7 +72,7 @@ def without_noise(target, data, box, basis, privacy, rows):
     certificate = target.certificate(basis, box, rows, privacy)
     private = target.coefficients(gathered, basis, box, certificate)
     law, guarantee = calibrate(certificate, private.size, privacy)
-    values = private._values * 2.0**certificate.exponent
+    values = numbers_of(private) * 2.0**certificate.exponent
     return target.finish(Published(values, basis, box, rows, law, guarantee, None, privacy, "caller"))
 
 

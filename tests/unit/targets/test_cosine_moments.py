@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.quadrature import category_nodes
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.engines.memory import MemoryEngine
@@ -50,7 +51,7 @@ TABLE.loc[::13, "hour"] = np.nan
 def sums(data, box, basis, engine=None, unit="row"):
     """The private sums themselves: a seam for tests."""
     target = sf.CosineMoments(basis.degree, None, basis.interactions)
-    return target.gather(open_table(data, box, unit), box, engine or MemoryEngine()).open()
+    return numbers_of(target.gather(open_table(data, box, unit), box, engine or MemoryEngine()).open())
 
 
 # --- parameters -------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
@@ -42,7 +43,7 @@ def whole(data, target=KERNEL, box=MIXED, basis=LATTICES, privacy=ONE):
     """The integer coefficients before any noise."""
     gathered = target.gather(open_table(data, box, privacy.unit, target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, None, privacy)
-    return target.coefficients(gathered, basis, box, certificate)._values
+    return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
 
 @pytest.fixture

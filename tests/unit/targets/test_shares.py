@@ -9,8 +9,10 @@ import pytest
 from scipy import sparse
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
+from sfumato.core.whole import Wide
 from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import ParameterError
 from sfumato.targets.shares import _within, apply_shares, axis_table, largest_norm, shape_of_cells, share_bits
@@ -71,21 +73,20 @@ def test_a_table_beyond_its_budget_is_refused(rows):
         _within(sparse.csr_array(np.array(rows)), 5)
 
 
+@pytest.mark.parametrize("most", [10**6, 2**40, 2**58], ids=["usual", "many", "very many"])
 @pytest.mark.parametrize("columns", [1, 2, 3])
-def test_coefficients_are_exact_tensor_products(columns):
+def test_coefficients_are_exact_tensor_products(columns, most):
+    """Whatever the counts: their number may be private, and nothing wraps around because of it."""
     box = sf.Box([(0, 1)] * columns)
     basis, kernel = SplitLattice(4, 0.2), GaussianKernel.of(0.2, box)
-    rng = np.random.default_rng(columns)
-    counts = rng.integers(0, 10**6, size=(5,) * columns)
+    counts = np.random.default_rng(columns).integers(0, most, size=(5,) * columns)
     tables = [axis_table(basis, box, kernel, i, 5).toarray().astype(object) for i in range(columns)]
-    letters = "abc"[:columns]
     wanted = counts.astype(object)
     for table in tables:  # contracts the first axis and appends the lattice's
         wanted = np.tensordot(wanted, table, axes=(0, 0))
-    found = apply_shares(basis, box, kernel, counts)
-    assert found.dtype == np.int64 and len(letters) == columns
-    assert found.tolist() == wanted.ravel().tolist()
-    assert int(found.sum()) == int(counts.sum()) * 2 ** share_bits(box)
+    for given in (counts, Wide(counts)):
+        assert numbers_of(apply_shares(basis, box, kernel, given)).tolist() == wanted.ravel().tolist()
+    assert wanted.sum() == counts.astype(object).sum() * 2 ** share_bits(box)
 
 
 @pytest.mark.parametrize("basis", BASES, ids=repr)

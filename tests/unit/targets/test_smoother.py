@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
@@ -32,7 +33,7 @@ def whole(data, target=TARGET, box=LINE, basis=None, privacy=ONE):
     basis = basis or BASES[box.dimension]
     gathered = target.gather(open_table(data, box, privacy.unit, target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, None, privacy)
-    return target.coefficients(gathered, basis, box, certificate)._values
+    return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
 
 @pytest.fixture

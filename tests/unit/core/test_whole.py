@@ -1,0 +1,70 @@
+"""Whole numbers beyond 64 bits: closed, of one form, and public maps of them. Against Python's in tests/property."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from opening import numbers_of, wide
+from sfumato.core.whole import Wide, map_counts
+from sfumato.errors import PrivateDataError
+
+SECRET = 123_456_789 * 2**40
+
+
+@pytest.mark.parametrize("look", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_it_is_closed(look):
+    with pytest.raises(PrivateDataError):
+        look(wide([SECRET]))
+    assert repr(wide([SECRET])) == str(wide([SECRET])) == "<private numbers>"
+
+
+def test_it_has_no_other_attributes():
+    with pytest.raises(AttributeError):
+        wide([1]).note = 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64, object])
+def test_limbs_are_64_bit_integers(dtype):
+    with pytest.raises(PrivateDataError, match="int64"):
+        Wide(np.zeros(3, dtype=dtype))
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 2**47, -(2**47), 2**48, -(2**48), 2**63 - 1, -(2**63)])
+def test_limbs_are_a_function_of_the_number(number):
+    """Carried over, whatever the limbs that it was given in."""
+    found = Wide(np.array([number]))
+    assert numbers_of(found).tolist() == [number] and 0 <= found._low[0] < 2**48
+    for moved in (-5, 1, 1000):
+        other = Wide(found._low + moved * 2**48, found._high - moved)
+        assert (other._low[0], other._high[0]) == (found._low[0], found._high[0])
+
+
+def test_what_is_made_of_it_shares_no_memory():
+    numbers = np.arange(4)
+    first = Wide(numbers)
+    second = first[1:]
+    numbers[:] = 99
+    second._low[:] = 77
+    assert numbers_of(first).tolist() == [0, 1, 2, 3]
+
+
+def test_parts_and_shapes():
+    square = wide([[2**70, -1], [3, 2**80]])
+    assert square.shape == (2, 2)
+    assert numbers_of(square[0]).tolist() == [2**70, -1]
+    assert numbers_of(square[[1, 0], [1, 0]]).tolist() == [2**80, 2**70]
+    assert numbers_of(Wide.joined([square[0], square[1][:1]])).tolist() == [2**70, -1, 3]
+
+
+def test_a_map_must_not_be_able_to_wrap_around():
+    with pytest.raises(AssertionError, match="64 bits"):
+        map_counts(lambda x: x, wide([2**70] * 4), 2**52)
+
+
+def test_maps_of_usual_counts_are_applied_once():
+    seen = []
+    map_counts(lambda x: seen.append(1) or 2 * x, np.arange(10), 2)
+    map_counts(lambda x: seen.append(1) or 2 * x, Wide(np.arange(10)), 2)
+    assert len(seen) == 2
