@@ -255,7 +255,7 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
             makers = dict(TABLES)
     if only is not None:
         makers = {name: maker for name, maker in makers.items() if name == only} or makers
-    rare = {"polars lazy": 0.05, "objects": 0.4 if door.kind == "estimator" else 0.05, "csv": 2.5}
+    rare = {"polars lazy": 0.05, "csv without a header": 0.05, "objects": 0.4 if door.kind == "estimator" else 0.05, "csv": 2.5}
     name = rng.choices(list(makers), [rare.get(name, 1.0) for name in makers])[0]
     columns = door.reads
     if name in TABLES:

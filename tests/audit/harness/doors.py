@@ -217,12 +217,12 @@ def _noisy(data: Any, privacy: sf.Privacy, integer: bool) -> Any:
 
 
 def _select(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    scores = data if isinstance(data, list | tuple | np.ndarray) else [data]
+    scores = data if several(data) else [data]
     return sf.select(range(len(scores)), scores, sensitivity=1.0, privacy=privacy)
 
 
 def _above(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    for value in data if isinstance(data, list | tuple | np.ndarray) else [data]:
+    for value in data if several(data) else [data]:
         sf.AboveThreshold(0.0, 1.0, privacy).above(0.0 if several(value) else value)
     return None  # the answers are what was paid for
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -186,6 +186,8 @@ class Matrix(Container):
             return whole_numbers(*_WIDTHS[kind])(rng)
         if self.name == "masked" and rng.random() < 0.3:
             return _MASKED
+        if dtype == "longdouble" and rng.random() < 0.3:
+            return np.longdouble("-1e4000")
         return rng.random() < 0.5 if kind == "b" else ANYTHING(rng) if kind == "O" else DOUBLES(rng)
 
     def hostile(self, rng: Random, record: Record) -> Record:
@@ -330,6 +332,7 @@ class Csv(Container):
     mark: bytes = b""
     quoted: bool = False
     ended: bool = True  # whether the last line ends
+    headed: bool = True  # whether the first line names the columns
     name: str = "csv"
 
     @property
@@ -386,7 +389,7 @@ class Csv(Container):
         return found
 
     def build(self, records: Sequence[Record]) -> str:
-        lines = [self.comma.join(name.encode() for name in self.columns), *records]
+        lines = [self.comma.join(name.encode() for name in self.columns), *records][not self.headed :]
         content = self.mark + self.newline.join(lines)
         content += self.newline if self.ended or not records or not records[-1] else b""  # an empty line must end
         with open(self.path, "wb") as file:
@@ -404,6 +407,10 @@ def csv_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
     return Csv(columns, path, newline, mark, rng.random() < 0.3, rng.random() < 0.7)
 
 
+def headless_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
+    return replace(csv_file(rng, columns, folder), headed=False, name="csv without a header")
+
+
 TABLES = {
     "csv": csv_file,
     "arrow": arrow_table,
@@ -411,6 +418,7 @@ TABLES = {
     "polars": polars_frame,
     "parquet": parquet_file,
     "polars lazy": polars_lazy,
+    "csv without a header": headless_file,
 }
 ARRAYS = {"array": matrix, "objects": objects}
 ROWS = {"lists": lists}
