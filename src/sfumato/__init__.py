@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sfumato.core.certificate import Certificate
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
+    from sfumato.engines.files import Csv
     from sfumato.pipeline import Plan, plan, release
     from sfumato.releases.answers import Answer
     from sfumato.releases.bayes import NaiveBayesRelease
@@ -73,6 +74,7 @@ _HOMES = {
     "Coordinates": "bases.landmarks",
     "CosineMoments": "targets.cosine_moments",
     "Cosines": "bases.cosine",
+    "Csv": "engines.files",
     "CurveRelease": "releases.curve",
     "DensityRelease": "releases.density",
     "FunctionRelease": "releases.function",
@@ -142,6 +144,7 @@ __all__ = [
     "Coordinates",
     "CosineMoments",
     "Cosines",
+    "Csv",
     "CurveRelease",
     "DensityRelease",
     "FunctionRelease",

@@ -20,7 +20,7 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import exact_doubles
 from sfumato.engines.memory import Engine, MemoryEngine
-from sfumato.engines.tables import open_table
+from sfumato.engines.tables import Table, open_table
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
 from sfumato.targets.base import Chosen, Published, Target
 from sfumato.targets.sampled import warn_of_random
@@ -103,6 +103,11 @@ def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
     return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
 
 
+def _resting_on(table: Table, promise: Guarantee) -> Guarantee:
+    """The promise, with what reading the table rests on."""
+    return replace(promise, assumptions=promise.assumptions + table.assumptions)
+
+
 def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
     """What a target that chooses chooses from."""
     if isinstance(basis, Basis):
@@ -138,11 +143,11 @@ def _plan_choices(
 
 def _release_choices(
     target: Target, gathered: Any, box: Box, n: int | None, privacy: Privacy, basis: Any, noise: str,
-    ledger: Payer | None,
+    ledger: Payer | None, table: Table,
 ) -> Any:  # fmt: skip
     """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
     chosen = _chosen_basis(target, box, privacy, n, basis, noise)
-    method, promise = method_for(privacy), _choice_promise(privacy)
+    method, promise = method_for(privacy), _resting_on(table, _choice_promise(privacy))
     ballots = target.ballots(gathered, chosen, box, privacy)
     with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
         places = [pick(exact_doubles(b.scores), b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
@@ -209,7 +214,7 @@ def release(
     target
         What to publish: ``sf.KDE(bandwidth=2.5)``, ``sf.Statistic("mean", "age")``, ``sf.BlackBox(...)``.
     data
-        A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, or a path to CSV or Parquet.
+        A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, a path to CSV or Parquet, an ``sf.Csv``.
     box
         The public domain of the function. Bounds are never inferred.
     privacy
@@ -235,7 +240,7 @@ def release(
     tuned = tune(target, gathered, box, n, privacy, basis, ledger)
     target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
     if target.chooses:
-        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger)
+        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
     chosen, certificate = _certify(target, box, rest, n, tuned.basis)
     door = target.door(rest)
     noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
@@ -249,5 +254,5 @@ def release(
     with charged(ledger, event) as receipt:
         noisy, law, at_door = publish(private, door, noise)
     by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    promised = tuned.promise(_whole(at_door, door, rest), privacy)
+    promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
     return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

@@ -93,15 +93,18 @@ def options(
     ledger: Annotated[Path | None, typer.Option(metavar="PATH", help="The ledger that pays.")] = None,
     account: Annotated[str | None, typer.Option(metavar="NAME", help="The account in it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
+    multiline: Annotated[
+        bool, typer.Option("--multiline", help="Cells of CSV files may span lines, and every quote is closed.")
+    ] = False,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Publish functions of private data under differential privacy, and read what others published.
 
-    The options --ledger, --account and --json may stand anywhere on the line.
+    The options --ledger, --account, --json and --multiline may stand anywhere on the line.
     """
-    ctx.obj = Settings(ledger, account, json)
+    ctx.obj = Settings(ledger, account, json, multiline)
 
 
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)

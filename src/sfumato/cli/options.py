@@ -24,6 +24,7 @@ class Settings:
     ledger: Path | None = None
     account: str | None = None
     json: bool = False
+    multiline: bool = False
 
 
 def settings(ctx: typer.Context) -> Settings:
@@ -84,6 +85,14 @@ def paying_account(ctx: typer.Context) -> sf.Account | None:
     return open_ledger(given.ledger).account(given.account)
 
 
+def declared_file(ctx: typer.Context, path: Path) -> Path | sf.Csv:
+    """A file of records, together with what ``--multiline`` declares of it."""
+    if not settings(ctx).multiline:
+        return path
+    with blaming("--multiline"):
+        return sf.Csv(str(path), multiline=True)
+
+
 def person_unit(text: str | None) -> str | sf.Person:
     """The protected unit that ``--person`` names: a row where it was not given."""
     if text is None:
@@ -121,7 +130,7 @@ def examples(*lines: str) -> str:
 
 
 _WITH_VALUE = ("--ledger", "--account")
-_FLAGS = ("--json",)
+_FLAGS = ("--json", "--multiline")
 
 
 def globals_first(args: Sequence[str]) -> list[str]:

@@ -51,4 +51,4 @@ def predict(
 
     if settings(ctx).json and str(output) == "-":
         raise ParameterError("--json and -o - both want stdout; give -o a file")
-    predict_file(ctx, Asked.checked(model, new, output, probability, certain, confidence, force))
+    predict_file(ctx, Asked.checked(ctx, model, new, output, probability, certain, confidence, force))

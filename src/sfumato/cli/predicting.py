@@ -19,7 +19,7 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.checks import probability as checked_probability
-from sfumato.cli.options import blaming
+from sfumato.cli.options import blaming, declared_file
 from sfumato.cli.output import facts, printable, show
 from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
@@ -39,20 +39,30 @@ class Asked:
 
     predictor: Predictor
     new: Path
+    data: Path | sf.Csv
     file: File
     output: Path
     confidence: float
 
     @classmethod
     def checked(
-        cls, model: Path, new: Path, output: Path, probability: bool, certain: bool, confidence: float, force: bool
+        cls,
+        ctx: typer.Context,
+        model: Path,
+        new: Path,
+        output: Path,
+        probability: bool,
+        certain: bool,
+        confidence: float,
+        force: bool,
     ) -> Asked:
         """Refuse what cannot work, naming the option."""
         predictor = predictor_of(sf.load(model), model, probability, certain)
         with blaming("--confidence"):
             checked_probability("confidence", confidence)
-        file = open_records(new, predictor.box.names)
-        asked = cls(predictor, new, file, output, confidence)
+        data = declared_file(ctx, new)
+        file = open_records(data, predictor.box.names)
+        asked = cls(predictor, new, data, file, output, confidence)
         taken = [name for name in predictor.names() if name in file.names]
         if taken:
             raise ParameterError(f"{new}: it has a column {taken[0]!r} already; rename it first")
@@ -118,7 +128,7 @@ def _columns(asked: Asked) -> Iterator[list[Any]]:
     import pyarrow as pa
 
     box = asked.predictor.box
-    columns = opened_table(asked.new, box).batches(box, asked.at_once)
+    columns = opened_table(asked.data, box).batches(box, asked.at_once)
     batches = (pa.record_batch([pa.array(c) for c in part], names=list(box.names)) for part in columns)
     for batch in regrouped(batches, asked.at_once):
         found = [batch.column(name) for name in box.names]

@@ -14,10 +14,11 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli import words
-from sfumato.cli.options import blaming, paying_account, person_unit
+from sfumato.cli.options import blaming, declared_file, paying_account, person_unit
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
+from sfumato.engines.files import listed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.extras import need
 
@@ -69,7 +70,8 @@ def check_names(data: Path, options: Mapping[str, str], privacy: sf.Privacy) -> 
     person = {str(unit.column): "--person"} if isinstance(unit, sf.Person) else {}
     for name, option in {**options, **person}.items():
         if name not in there:
-            raise SchemaError(f"{option} {name}: {data.name} has no such column, it has {', '.join(there)}")
+            others = listed(there, [*options, *person])
+            raise SchemaError(f"{option} {name}: {data.name} has no such column ({others})")
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,10 @@ def publish(
     confidence
         Of the band or the limits in the picture.
     """
-    account = paying_account(ctx)
+    account, data = paying_account(ctx), declared_file(ctx, order.data)
     with reading(ctx, first, then, order.public_rows) as engine:
         settings = {"basis": order.basis, "engine": engine, "ledger": account}
-        release = sf.release(order.target, order.data, order.box, order.privacy, **settings)
+        release = sf.release(order.target, data, order.box, order.privacy, **settings)
     release.save(outputs.release)  # before anything else can fail
     if outputs.picture is not None:
         with working(ctx, "drawing"):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical, Periodic
 from sfumato.engines.cells import positions
-from sfumato.engines.files import File, open_file
+from sfumato.engines.files import Csv, File, listed, open_file
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import SchemaError
 
@@ -78,21 +78,20 @@ class Piece:
         return self.points[places]
 
 
-def open_records(path: Path, names: Sequence[str]) -> File:
+def open_records(data: Path | Csv, names: Sequence[str]) -> File:
     """Open a file and refuse one that lacks a column; no record is read."""
-    file = open_file(str(path))
+    path = data.path if isinstance(data, Csv) else str(data)
+    file = open_file(data if isinstance(data, Csv) else path)
     missing = [name for name in names if name not in file.names]
     if missing:
-        raise SchemaError(
-            f"{path}: no column {missing[0]!r}, which the learner needs; it has {', '.join(map(repr, file.names))}"
-        )
+        raise SchemaError(f"{path}: no column {missing[0]!r}, which the learner needs ({listed(file.names, names)})")
     return file
 
 
-def opened_table(path: Path, box: Box) -> Table:
+def opened_table(data: Path | Csv, box: Box) -> Table:
     """The same file as numbers, its schema checked."""
     columns = dict(zip(box.names, box.columns, strict=True))
-    return open_table(str(path), Box(columns, max_norm=box.max_norm), "row")
+    return open_table(data, Box(columns, max_norm=box.max_norm), "row")
 
 
 def regrouped(batches: Iterator[Any], rows: int) -> Iterator[Any]:

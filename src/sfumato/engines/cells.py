@@ -195,6 +195,6 @@ def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:
 
     if not holds_text(values.type):
         return np.full(len(values), _NOWHERE, dtype=np.int32)
-    texts = pc.cast(values, pa.large_string())
-    places = pc.index_in(texts, value_set=pa.array(categories, pa.large_string()))
+    texts = pc.cast(values, pa.large_binary())  # what is no text is none of the categories
+    places = pc.index_in(texts, value_set=pc.cast(pa.array(categories, pa.large_string()), pa.large_binary()))
     return np.array(pc.fill_null(places, _NOWHERE).to_numpy(zero_copy_only=False), dtype=np.int32)

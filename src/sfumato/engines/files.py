@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import csv
 import gzip
-import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sfumato.core.box import Categorical, Column
-from sfumato.errors import MissingFileError, SchemaError
+from sfumato.engines.lines import Layout
+from sfumato.errors import MissingFileError, ParameterError, ParameterTypeError, SchemaError
 
 # What counts as a number in a CSV cell. Python's float() would also take "1_000" and "infinity".
 _NUMBER = r"^[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*$"
 _ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_BLOCK = 2**20  # bytes of a CSV file at a time; Arrow reads some dozens of blocks ahead
-_TORN_AT_ONCE = 2**16
-_LARGEST_BLOCK = 2**31 - 2**16  # Arrow counts a block's bytes in 32 bits
+_LONGEST_HEADER = 2**20  # bytes
+_WELL_QUOTED = "quoted cells may span lines: every record closes the quotes that it opens"
 _BATCH = 2**17  # rows of a Parquet file at a time: they stay in the processor's cache
 
 
@@ -32,6 +32,7 @@ class File(Protocol):
     """A file of records that has been opened but not read."""
 
     names: list[str]
+    assumptions: tuple[str, ...]  # what reading each record alone rests on
 
     def check(self, declared: Mapping[str, Column]) -> None:
         """Refuse declared columns that hold the wrong type; no record is read."""
@@ -50,13 +51,23 @@ class File(Protocol):
         ...
 
 
-def open_file(path: str) -> File:
+def open_file(data: str | Csv) -> File:
     """Open a file; what cannot be opened or is not a table at all raises ``SchemaError``."""
+    if isinstance(data, Csv):
+        return CsvFile(data.path, data.multiline)
+    path = data
     if path.lower().endswith((".parquet", ".pq")):
         return ParquetFile(path)
     if path.lower().endswith(_ENDINGS):
         return CsvFile(path)
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
+
+
+def listed(names: Sequence[str], needed: Iterable[str]) -> str:
+    """The columns that there are, for an error; but a first line that names none of those needed may be a record."""
+    if set(names) & set(needed):
+        return f"there are {', '.join(map(repr, names))}"
+    return "nor any other that is needed; the names that are there are not shown, as they may be a record"
 
 
 @contextmanager
@@ -82,6 +93,8 @@ def ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 class ParquetFile:
     """A Parquet file, or a folder of them, which is read whole."""
+
+    assumptions: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
         from pyarrow import parquet
@@ -130,23 +143,59 @@ class ParquetFile:
         return int(self._rows)
 
 
-class CsvFile:
-    """A CSV or TSV file, compressed or not."""
+@dataclass(frozen=True)
+class Csv:
+    """A CSV file as data, with what has to be declared about it.
 
-    def __init__(self, path: str) -> None:
+    Parameters
+    ----------
+    path
+        The file.
+    multiline
+        Whether quoted cells may span lines. One quote too many or too few then moves the end of every record after
+        it, so the guarantee rests on there being none, and says so.
+
+    >>> Csv("cohort.csv", multiline=True).path
+    'cohort.csv'
+    """
+
+    path: str
+    multiline: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str | os.PathLike):
+            raise ParameterTypeError(f"path must be a file's path, got path={self.path!r}")
+        if not isinstance(self.multiline, bool):
+            raise ParameterTypeError(f"multiline must be True or False, got multiline={self.multiline!r}")
+        object.__setattr__(self, "path", os.fspath(self.path))
+        if not self.path.lower().endswith(_ENDINGS):
+            raise ParameterError(f"path must end in {' or '.join(_ENDINGS)}, got path={self.path!r}")
+
+
+class CsvFile:
+    """A CSV or TSV file, compressed or not; ``lines.py`` says what its records are."""
+
+    def __init__(self, path: str, multiline: bool = False) -> None:
         self.path = path
-        self._torn = 0
-        self._delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
-        opened = gzip.open if path.lower().endswith(".gz") else open
-        with _readable(path), opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as file:
-            lines, again = itertools.tee(file)
-            header = csv.reader(lines, delimiter=self._delimiter)
-            self.names = next(header, [])
-            last = "".join(itertools.islice(again, header.line_num))
+        self.assumptions: tuple[str, ...] = (_WELL_QUOTED,) if multiline else ()
+        delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
+        with self._open() as file:
+            first = file.readline(_LONGEST_HEADER)
+        if not first.endswith(b"\n"):
+            raise SchemaError(f"{path}: the first line must name the columns, and end with a newline")
+        text = first.decode("utf-8-sig", "replace").rstrip("\r\n")
+        self.names = next(csv.reader([text], delimiter=delimiter), [])
         if len(set(self.names)) < len(self.names) or not self.names:
             raise SchemaError(f"{path}: the first line must name the columns, each once")
-        if not last.endswith(("\n", "\r")):
-            raise SchemaError(f"{path}: cannot be read as a table (its only line does not end; end it with a newline)")
+        self._layout = Layout(len(self.names), delimiter.encode(), multiline)
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        with _readable(self.path):
+            if os.path.exists(self.path) and not os.path.isfile(self.path):
+                raise OSError("not a file")  # a pipe would be waited for, and could not be read twice
+            with (gzip.open if self.path.lower().endswith(".gz") else open)(self.path, "rb") as file:
+                yield file
 
     def check(self, declared: Mapping[str, Column]) -> None:
         """A CSV file has no types."""
@@ -160,70 +209,43 @@ class CsvFile:
         return pa.Table.from_batches(list(self.batches(self.names, declared)), schema)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
-        with _readable(self.path):
-            yield from ahead(self._read(names, declared))
+        yield from ahead(self._read(names, declared))
+
+    def rows(self) -> int:
+        return sum(count for _, count in self._runs())
+
+    def _runs(self) -> Iterator[tuple[bytes, int]]:
+        with self._open() as file:
+            file.readline()
+            for run in self._layout.runs(file):
+                yield self._layout.regular(run)
 
     def _read(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in self._cells(names):
-            texts = {name: _as_text(batch.column(name)) for name in names}
-            cells = [
-                _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
-                for name in names
-            ]
-            yield pa.record_batch(cells, names=list(names))
+        for run, _ in self._runs():
+            for batch in self._parsed(run, names).to_batches():
+                texts = {name: _as_text(batch.column(name)) for name in names}
+                cells = [
+                    _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
+                    for name in names
+                ]
+                yield pa.record_batch(cells, names=list(names))
 
-    def rows(self) -> int:
-        with _readable(self.path):
-            return sum(batch.num_rows for batch in self._cells(self.names[:1]))
-
-    def _cells(self, names: Sequence[str]) -> Iterator[Any]:
-        """The cells of some columns as bytes.
-
-        Arrow cannot read a record that is longer than its block, as an unclosed quote can make one, and no record may
-        cause an error: start again with a larger block, and leave out the records that have been given already.
-        """
-        import pyarrow as pa
-
-        block, given = _BLOCK, 0
-        while True:
-            try:
-                seen = 0
-                for batch in self._open(names, block):
-                    fresh = batch.slice(max(0, given - seen))
-                    seen += batch.num_rows
-                    if fresh.num_rows:
-                        given += fresh.num_rows
-                        yield fresh
-                break
-            except pa.ArrowInvalid as error:
-                if "straddling" not in str(error) or block == _LARGEST_BLOCK:
-                    raise
-                block = min(4 * block, _LARGEST_BLOCK)
-        for start in range(0, self._torn, _TORN_AT_ONCE):
-            empty = pa.nulls(min(_TORN_AT_ONCE, self._torn - start), pa.binary())
-            yield pa.record_batch([empty] * len(names), names=list(names))
-
-    def _skip(self, _: Any) -> str:
-        self._torn += 1
-        return "skip"
-
-    def _open(self, names: Sequence[str], block: int) -> Any:
+    def _parsed(self, run: bytes, names: Sequence[str]) -> Any:
+        """The cells of some columns as bytes."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        self._torn = 0
-        return arrow_csv.open_csv(
-            self.path,
-            # A torn line is a record without values, given last: it must not change the public number of records.
+        return arrow_csv.read_csv(
+            pa.BufferReader(run),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=self._skip,
-                ignore_empty_lines=len(self.names) > 1,  # in a table of one column an empty line is a missing value
+                delimiter=self._layout.delimiter.decode(),
+                newlines_in_values=self._layout.multiline,
+                ignore_empty_lines=False,  # in a table of one column it is a missing value
             ),
-            read_options=arrow_csv.ReadOptions(column_names=self.names, skip_rows=1, block_size=block),
+            # One block: where the next one began would depend on the length of records.
+            read_options=arrow_csv.ReadOptions(column_names=self.names, block_size=len(run) + 1),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={name: pa.binary() for name in self.names},
                 include_columns=list(names),

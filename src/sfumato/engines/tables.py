@@ -17,9 +17,19 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Box, Categorical, Column
+from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.files import File, holds_numbers, is_text, open_file
+from sfumato.engines.columns import (
+    array_doubles,
+    arrow_doubles,
+    arrow_identifiers,
+    as_doubles,
+    as_texts,
+    check_kind,
+    clean_series,
+    identifiers,
+)
+from sfumato.engines.files import Csv, File, is_text, listed, open_file
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -44,6 +54,11 @@ class Table:
     def native(self) -> Any:
         """All records as one table, with the declared columns cleaned."""
         return self._given
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What reading each record alone rests on that nobody can check, in words for the guarantee."""
+        return ()
 
     @property
     def rows(self) -> int:
@@ -74,7 +89,7 @@ class Table:
                 f"the array must hold the columns {box.names} as real numbers, its dtype is {array.dtype}"
             )
         for start in range(0, len(matrix), rows):
-            yield [_array_doubles(column) for column in matrix[start : start + rows].T]
+            yield [array_doubles(column) for column in matrix[start : start + rows].T]
 
     def only(self, box: Box, names: Sequence[str]) -> Table:
         """The same records with some of the box's columns; where columns have names, nothing need be done."""
@@ -102,7 +117,7 @@ class Table:
         starts = range(0, self.rows, rows)
         for start, columns in zip(starts, self.batches(box, rows), strict=True):
             part = y[start : start + rows]
-            yield columns, part if is_text(kind) else _array_doubles(part)
+            yield columns, part if is_text(kind) else array_doubles(part)
 
 
 class ArrayTable(Table):
@@ -120,11 +135,11 @@ class FrameTable(Table):
         super().__init__(frame.to_native(), len(frame))
         self._frame, self._declared = frame, {name: kind for name, kind in declared.items() if name in frame.columns}
         for name, kind in self._declared.items():
-            _check_kind(frame[name], kind)
+            check_kind(frame[name], kind)
 
     @cached_property
     def native(self) -> Any:
-        cleaned = [_clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
+        cleaned = [clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
         return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
 
 
@@ -137,6 +152,10 @@ class FileTable(Table):
     def __init__(self, file: File, declared: Mapping[str, Column], kept: NDArray[np.bool_] | None = None) -> None:
         super().__init__(file, -1)
         self._file, self._declared, self._kept = file, declared, kept
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return self._file.assumptions
 
     @cached_property
     def native(self) -> Any:
@@ -158,8 +177,7 @@ class FileTable(Table):
             kept = batch if self._kept is None else batch.filter(self._kept[seen : seen + batch.num_rows])
             seen += batch.num_rows
             columns = [
-                kept.column(name) if is_text(kind) else _arrow_doubles(kept.column(name))
-                for name, kind in kinds.items()
+                kept.column(name) if is_text(kind) else arrow_doubles(kept.column(name)) for name, kind in kinds.items()
             ]
             for start in range(0, kept.num_rows, rows):
                 yield [column[start : start + rows] for column in columns]
@@ -184,6 +202,8 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
         declared |= dict(zip(columns, Box(columns).columns, strict=True))
     if isinstance(data, str | os.PathLike):
         return _open_path(os.fspath(data), declared, needed, unit)
+    if isinstance(data, Csv):
+        return _open_path(data, declared, needed, unit)
     if isinstance(data, tuple):
         return _open_pair(data, unit)
     if isinstance(data, np.ndarray):
@@ -194,30 +214,30 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
         raise SchemaError("two columns of the data have the same name") from None
     except TypeError:
         raise ParameterTypeError(
-            "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, or a path to CSV or "
-            f"Parquet, got {type(data).__name__}"
+            "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, a path to CSV or Parquet, "
+            f"or an sf.Csv, got {type(data).__name__}"
         ) from None
     return _open_frame(frame, declared, needed, unit)
 
 
-def _open_path(path: str, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
+def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     file = open_file(path)
     _check_names(needed, file.names)
     file.check(declared)
     if not isinstance(unit, Person):
         return FileTable(file, declared)
-    column = _person_column(unit, file.names)
+    column = _person_column(unit, file.names, needed)
     batches = (batch.column(column) for batch in file.batches([column], declared))
-    whole = itertools.chain.from_iterable(_identifiers(_as_series(batch)) for batch in batches)
+    whole = itertools.chain.from_iterable(arrow_identifiers(batch) for batch in batches)
     return FileTable(file, declared, unit.rows_kept(whole))
 
 
 def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     _check_names(needed, frame.columns)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
-        column = _person_column(unit, frame.columns)
+        column = _person_column(unit, frame.columns, needed)
         if len(frame):  # no rows are no condition either, and would be refused
-            frame = frame.filter(unit.rows_kept(_identifiers(frame[column])).tolist())
+            frame = frame.filter(unit.rows_kept(identifiers(frame[column])).tolist())
     return FrameTable(frame, declared)
 
 
@@ -225,14 +245,14 @@ def _check_names(needed: Sequence[str], names: Sequence[str]) -> None:
     missing = [name for name in needed if name not in names]
     if missing:
         raise SchemaError(
-            f"the data have no column {missing[0]!r} (they have {list(names)}); name the columns of the data in the "
+            f"the data have no column {missing[0]!r} ({listed(names, needed)}); name the columns of the data in the "
             "box, or, where the function's inputs are not data columns, in BlackBox(columns=[...])"
         )
 
 
-def _person_column(unit: Person, names: Sequence[str]) -> str:
+def _person_column(unit: Person, names: Sequence[str], needed: Sequence[str]) -> str:
     if unit.column not in names:
-        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {list(names)}")
+        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart ({listed(names, needed)})")
     return str(unit.column)
 
 
@@ -241,89 +261,13 @@ def _frame_batches(frame: Any, box: Box, rows: int) -> Iterator[Values]:
     _check_names(box.names, frame.columns)
     whole = [frame[name] for name in box.names]
     for series, kind in zip(whole, box.columns, strict=True):
-        _check_kind(series, kind)
+        check_kind(series, kind)
     for start in range(0, len(frame), rows):
         part = [series[start : start + rows] for series in whole]
         yield [
-            _as_texts(series) if is_text(kind) else _as_doubles(series)
+            as_texts(series) if is_text(kind) else as_doubles(series)
             for series, kind in zip(part, box.columns, strict=True)
         ]
-
-
-def _check_kind(series: Any, kind: Column) -> None:
-    """Refuse a column whose type is not that of its bounds or categories."""
-    if not isinstance(kind, Categorical):
-        if not _is_numeric(series):
-            raise SchemaError(f"column {series.name!r} must be numeric")
-    elif is_text(kind) == _is_numeric(series):
-        wanted = "text" if is_text(kind) else "numbers"
-        raise SchemaError(f"column {series.name!r} must hold {wanted}, as its categories do")
-
-
-def _clean_series(series: Any, kind: Column) -> Any:
-    """Bring one declared column into its bounds or categories, value by value."""
-    if not isinstance(kind, Categorical):
-        cleaned = kind.clean(_as_doubles(series))
-        return nw.new_series(series.name, cleaned, nw.Float64, backend=series.implementation)
-    allowed = set(kind.categories)
-    values = [value if value in allowed else None for value in _identifiers(series)]
-    return nw.new_series(series.name, values, nw.String if is_text(kind) else nw.Float64, backend=series.implementation)
-
-
-def _is_numeric(series: Any) -> bool:
-    if series.implementation.is_pyarrow():
-        return holds_numbers(series.to_native().type)
-    return bool(series.dtype.is_numeric() or series.dtype == nw.Boolean)
-
-
-def _as_doubles(series: Any) -> Floats:
-    """A numeric column as doubles; what is missing becomes NaN. No value makes it raise."""
-    native = series.to_native()
-    if series.implementation.is_pyarrow():
-        return _arrow_doubles(native)
-    if series.implementation.is_pandas_like():
-        return np.asarray(native.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-
-def _arrow_doubles(values: Any) -> Floats:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if values.type != pa.float64():
-        values = pc.cast(values, pa.float64(), safe=False)  # a safe cast raises, and prints, integers above 2**53
-    numbers: Floats = values.to_numpy() if isinstance(values, pa.ChunkedArray) else values.to_numpy(False)
-    return numbers
-
-
-def _array_doubles(values: NDArray[Any]) -> Floats:
-    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
-        return values.astype(np.float64, copy=False)
-
-
-def _as_texts(series: Any) -> Any:
-    """A column of text as an Arrow array where that is quick, else as a list of values, whatever they are."""
-    if series.implementation.is_pyarrow():
-        return series.to_native()
-    if series.implementation.is_polars() and series.dtype == nw.String:
-        return series.to_arrow()
-    return list(_identifiers(series))
-
-
-def _as_series(values: Any) -> Any:
-    import pyarrow as pa
-
-    return nw.from_native(pa.chunked_array([values]), series_only=True)
-
-
-def _identifiers(series: Any) -> Iterator[Any]:
-    """A column's values; None where one is missing or cannot be compared."""
-    for value, missing in zip(series.to_list(), series.is_null().to_list(), strict=True):
-        try:
-            hash(value)
-        except TypeError:
-            missing = True
-        yield None if missing else value
 
 
 def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:

@@ -169,7 +169,7 @@ def test_a_plan_reads_and_spends_nothing(sfumato, here):
         (["--column", "age:0:old"], "--column must be NAME:LOW:HIGH"),
         (["--column", "age:110:0"], "--column age:110:0: column 'age': low must be below high"),
         (["--column", "age:0:110", "--column", "age:0:110"], "--column age is given twice"),
-        (["--column", "weight:0:200"], "--column weight: cohort.csv has no such column, it has patient, age"),
+        (["--column", "weight:0:200"], "--column weight: cohort.csv has no such column (nor any other that is needed"),
         ([], "give --column NAME:LOW:HIGH"),
         ([*AGE, "--by", "sex"], "--by must list the categories, such as --by sex=A,B"),
         ([*AGE, "--by", "sex=F"], "--by sex=F: categories must be two or more"),

@@ -174,7 +174,7 @@ def test_columns_without_names_are_called_x0(sfumato, here):
         ),
         (["model.sfumato", "nothing.csv"], 3, "nothing.csv: there is no such file"),
         (["model.sfumato", "model.sfumato"], 2, "the name must end in"),
-        (["model.sfumato", "half.csv"], 2, "half.csv: no column 'bmi', which the learner needs; it has 'age'"),
+        (["model.sfumato", "half.csv"], 2, "half.csv: no column 'bmi', which the learner needs (there are 'age'"),
         (["model.sfumato", "twice.csv"], 2, "the first line must name the columns, each once"),
         (["model.sfumato", "done.csv"], 2, "done.csv: it has a column 'prediction' already; rename it first"),
         (["model.sfumato", "new.csv", "-o", "half.csv"], 2, "--output: half.csv: is there already"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import sfumato as sf
+from sfumato.engines.cells import positions
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterTypeError, SchemaError
 
@@ -328,7 +329,7 @@ CELLS = {
     "1 2": None,
     "--1": None,
     "٣": None,
-    '"a\nb"': None,
+    '"a\rb"': None,
     '"1,5"': None,
     '"5"': 5.0,
     "é": None,
@@ -600,6 +601,87 @@ def test_no_identifier_raises_in_polars_and_arrow(identifiers):
     for make in (pl.DataFrame, pa.table):
         table = open_table(make({"age": [1.0, 2.0, 3.0], "id": identifiers}), AGE, sf.Person("id", 1))
         assert 0 <= table.rows <= 3
+
+
+# --- values that the libraries below cannot say in Python -----------------------------------------------------------
+
+
+def text_of_bytes(*values):
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+STRANGE = {
+    "dates": pa.array([2**31 - 1, 7, 7], pa.int32()).view(pa.date32()),
+    "moments": pa.array([2**62, 7, 7]).view(pa.timestamp("s")),
+    "nanoseconds": pa.array([1, 2, 2]).view(pa.timestamp("ns")),
+    "spans": pa.array([2**62, 7, 7]).view(pa.duration("s")),
+    "times": pa.array([-(2**62), 7, 7]).view(pa.time64("ns")),
+    "bytes": text_of_bytes(b"\xff", b"a", b"a"),
+    "words": text_of_bytes(b"\xff", b"a", b"a").dictionary_encode(),
+    "decimals": pa.array([Decimal(9) ** 30, Decimal(1), Decimal(1)]),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("make", ["arrow", "parquet", "pandas", "polars"])
+def test_strange_identifiers_tell_persons_apart(name, make, tmp_path, capfd):
+    data = pa.table({"age": [5.0, 15.0, 25.0], "id": STRANGE[name]})
+    if make == "parquet":
+        if name in ("times", "moments"):  # Arrow does not write them
+            return
+        parquet.write_table(data, tmp_path / "t.parquet")
+    as_made = {
+        "arrow": lambda: data,
+        "parquet": lambda: tmp_path / "t.parquet",
+        "pandas": lambda: data.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars": lambda: pl.from_arrow(data),
+    }
+    if make == "polars" and name in ("bytes", "words", "times", "moments", "spans"):
+        return  # no polars column can hold them
+    table = open_table(as_made[make](), AGE, sf.Person("id", 1))
+    assert chunks(table, AGE).ravel().tolist() == [5.0, 15.0]
+    assert capfd.readouterr().err == ""
+
+
+class Awkward:
+    """An object that nothing can be done with."""
+
+    def __hash__(self):
+        raise RuntimeError("private")
+
+    __eq__ = __bool__ = __len__ = __float__ = __hash__
+
+
+@pytest.mark.parametrize("value", [Awkward(), Decimal("sNaN"), [1], {}, object, 2**200, np.zeros(2), pd.NA])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_no_object_in_a_column_raises(value, make):
+    objects = np.array([None, "a", "a"], dtype=object)
+    objects[0] = value
+    column = pl.Series(list(objects), dtype=pl.Object) if make is pl.DataFrame else objects
+    data = make({"age": [5.0, 15.0, 25.0], "id": column})
+    assert open_table(data, AGE, sf.Person("id", 1)).rows in (1, 2)
+    if make is pd.DataFrame:
+        box = sf.Box({"id": sf.Categorical(["a", "b"])})
+        assert open_table(data, box, "row").native["id"].tolist()[1:] == ["a", "a"]
+
+
+@pytest.mark.parametrize("make", [pa.table, pl.DataFrame])
+def test_categories_may_be_decimals(make):
+    box = sf.Box({"stage": sf.Categorical([1, 2])})
+    table = open_table(make({"stage": [Decimal("1.00"), Decimal("2.00"), Decimal("3.50")]}), box, "row")
+    assert column(table.native, "stage") == [1.0, 2.0, None]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_bytes_that_are_no_text_are_no_category(kind, tmp_path):
+    texts = text_of_bytes(b"f", b"\xff", b"m")
+    table = pa.table({"sex": texts.dictionary_encode() if "dictionary" in str(kind) else texts.cast(kind)})
+    box = sf.Box({"sex": sf.Categorical(["f", "m"])})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    for data in (table, tmp_path / "t.parquet"):
+        assert open_table(data, box, "row").native["sex"].to_pylist() == ["f", None, "m"]
+        (columns,) = open_table(data, box, "row").batches(box, 9)
+        assert positions(columns[0], box.columns[0]).tolist() == [0, -1, 1]
 
 
 # --- some of the columns --------------------------------------------------------------------------------------------
