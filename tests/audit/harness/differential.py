@@ -258,6 +258,8 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
     rare = {"polars lazy": 0.05, "csv without a header": 0.05, "objects": 0.4 if door.kind == "estimator" else 0.05, "csv": 2.5}
     name = rng.choices(list(makers), [rare.get(name, 1.0) for name in makers])[0]
     columns = door.reads
+    if name == "csv without a header":  # an empty file is something else
+        relation = "replace"
     if name in TABLES:
         if door.persons and rng.random() < 0.3:
             unit, columns = sf.Person(WHO, MAX_ROWS), (*columns, WHO)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -332,7 +332,6 @@ class Csv(Container):
     mark: bytes = b""
     quoted: bool = False
     ended: bool = True  # whether the last line ends
-    headed: bool = True  # whether the first line names the columns
     name: str = "csv"
 
     @property
@@ -389,7 +388,7 @@ class Csv(Container):
         return found
 
     def build(self, records: Sequence[Record]) -> str:
-        lines = [self.comma.join(name.encode() for name in self.columns), *records][not self.headed :]
+        lines = [self.comma.join(name.encode() for name in self.columns), *records]
         content = self.mark + self.newline.join(lines)
         content += self.newline if self.ended or not records or not records[-1] else b""  # an empty line must end
         with open(self.path, "wb") as file:
@@ -407,8 +406,23 @@ def csv_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
     return Csv(columns, path, newline, mark, rng.random() < 0.3, rng.random() < 0.7)
 
 
+@dataclass(frozen=True)
+class Headless(Csv):
+    """A CSV file that begins with a record: it is refused, and nothing in the refusal is that record's."""
+
+    name: str = "csv without a header"
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        return self.record({name: usual(rng, name, rng.randrange(100)) for name in self.columns})
+
+    def build(self, records: Sequence[Record]) -> str:
+        with open(self.path, "wb") as file:
+            file.write(b"".join(record + self.newline for record in records))
+        return self.path
+
+
 def headless_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return replace(csv_file(rng, columns, folder), headed=False, name="csv without a header")
+    return Headless(columns, os.path.join(folder, "table.csv"), quoted=rng.random() < 0.3)
 
 
 TABLES = {
