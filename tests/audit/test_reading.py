@@ -1,4 +1,4 @@
-"""Nothing private leaves by a side door: neighbouring tables in every container, told apart by nothing but paid numbers.
+"""Nothing private leaves by a side door: neighbouring tables in every container are told apart by nothing unpaid.
 
 ``harness.differential`` says what is compared. Nothing here is a matter of chance: tables come from seeds. Each hole
 that was once found is put back below, and must be found again.
@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-
-import sfumato as sf
+from harness.containers import ARRAYS, TABLES
 from harness.differential import CHANGES, Tally, Watch, differences, fuzz
 from harness.doors import DOORS
-from harness.reading import ARRAYS, TABLES
+
+import sfumato as sf
 from sfumato.core.box import Interval
 from sfumato.core.neighbours import Person
 from sfumato.engines import cells, columns, files, lines, tables
@@ -29,21 +29,24 @@ from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
 
 
+def quick(container: str) -> list:
+    return [door for door in DOORS if door.kind == "table" and door.weight >= 2 and container in door.containers()]
+
+
 def check(tally: Tally) -> None:
     assert not tally.failures, "\n".join(map(str, tally.failures))
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
 def test_every_door(door):
-    tally = fuzz(2 * CHANGES, seed=11, doors=[door])
+    tally = fuzz(16 if door.weight >= 0.5 else 4, seed=11, doors=[door], changes=4)
     check(tally)
     assert tally.released[door.name], "it was never open"
 
 
 @pytest.mark.parametrize("container", [*TABLES, *ARRAYS])
 def test_every_container(container):
-    tally = fuzz(3 * CHANGES, seed=12, doors=[d for d in DOORS if d.kind == "table" and d.weight >= 2], container=container)
-    check(tally)
+    check(fuzz(2 * CHANGES, seed=12, doors=quick(container), container=container))
 
 
 def test_neighbours_cannot_be_told_apart():
@@ -60,12 +63,12 @@ def test_neighbours_cannot_be_told_apart_for_long(seed):
 def test_where_blocks_of_a_file_end(block):
     """Lines lie across the ends of blocks, and some are longer than any record may be."""
     with mock.patch.multiple(lines, BLOCK=block, LONGEST=max(80, block)):
-        check(fuzz(6 * CHANGES, seed=14, doors=named("a caller's statistic", "count"), container="csv"))
+        check(fuzz(4 * CHANGES, seed=14, doors=named("a caller's statistic", "count"), container="csv"))
 
 
 def test_where_chunks_of_a_table_end():
     with mock.patch("sfumato.pipeline.MemoryEngine", functools.partial(MemoryEngine, 2)):
-        check(fuzz(6 * CHANGES, seed=15, doors=[d for d in DOORS if d.kind == "table" and d.weight >= 2]))
+        check(fuzz(4 * CHANGES, seed=15, doors=quick("pandas")))
 
 
 def test_what_a_neighbour_may_change():
@@ -80,7 +83,7 @@ def test_what_a_neighbour_may_change():
     with watch.standing_in():
         base, other, two = mean(0, 5, 5), mean(10, 5, 5), mean(10, 10, 10)
     assert not differences(base, other)
-    assert "private numbers are" in differences(mean_of := base, two)[0] and mean_of is base
+    assert "private numbers are" in differences(base, two)[0]
 
 
 # --- every hole, put back ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 import sfumato as sf
+from harness.containers import ARRAYS, FILES, FRAMES, LISTS, TABLES, VECTORS, Maker
 from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
 
@@ -41,7 +42,7 @@ class Door:
     columns, response
         What it reads: the columns of its box, and one more.
     opened
-        ``opened(data, privacy, witness)`` returns what was published; a caller's function tells the witness what it saw.
+        ``opened(data, privacy, witness)`` returns what is published; a caller's function tells the witness what it saw.
     weight
         How often it is tried.
     bounded
@@ -59,16 +60,22 @@ class Door:
     grants: tuple[dict[str, float], ...] = GRANTS
     bounded: bool = True
     kind: str = "table"  # or "estimator", "numbers", "command"
+    by_name: bool = False  # whether it asks for columns by their names, which arrays do not have
 
     @property
     def reads(self) -> tuple[str, ...]:
         """All columns, the response last."""
         return self.columns if self.response is None else (*self.columns, self.response)
 
-    @property
-    def numeric(self) -> bool:
-        """Whether the box's columns all hold numbers, as an array does."""
-        return not {"g", "note"} & set(self.columns)
+    def containers(self) -> dict[str, Maker]:
+        """What its records can come in."""
+        arrays = {} if self.by_name or {"g", "k"} & {*self.columns} else ARRAYS  # of numbers without categories
+        return {
+            "table": TABLES | arrays,
+            "command": FILES,
+            "estimator": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
+            "numbers": VECTORS,
+        }[self.kind]
 
 
 def _box(columns: tuple[str, ...]) -> sf.Box:
@@ -117,7 +124,7 @@ def seen(table: Any, names: tuple[str, ...]) -> tuple[str, list[str]]:
 
 
 def _in_order(names: tuple[str, ...], witness: Witness) -> Callable[[Any], float]:
-    """``sum_i i x_i``, i the place of the row: replacing a row moves it by the place, moving the others by much more."""
+    """``sum_i i x_i``, i the place of a row: replacing one moves it by less than one, moving the others by more."""
 
     def statistic(table: Any) -> float:
         witness(seen(table, names))
@@ -146,7 +153,9 @@ def _black_box(*columns: str) -> Callable[[Any, sf.Privacy, Witness], Any]:
             return lambda points: np.full(len(points), level)
 
         box, declared = sf.Box([(0, 1)]), {name: KINDS[name] for name in columns}
-        return sf.release(sf.BlackBox(fit, sensitivity=1.0, columns=declared), data, box, privacy, basis=sf.Bernstein(2))
+        return sf.release(
+            sf.BlackBox(fit, sensitivity=1.0, columns=declared), data, box, privacy, basis=sf.Bernstein(2)
+        )
 
     return opened
 
@@ -249,27 +258,29 @@ DOORS = (
     target("histogram", _STATISTIC("histogram", bins=3), "x", "g", weight=3),
     target("histogram of a circle", _STATISTIC("histogram", bins=3), "t", "z", weight=2),
     target("median", _STATISTIC("median", "x"), "x"),
-    target("quantiles", _STATISTIC("quantiles", "z", probabilities=[0.3]), "z", weight=0.5),
+    target("quantiles", _STATISTIC("quantiles", "z", probabilities=[0.3]), "z", weight=0.6),
     Door("a caller's statistic", ("x", "g"), _own("x", "g"), weight=6),
-    Door("a caller's statistic of declared columns", ("x", "k"), _own("x", "k", mapped=True), weight=4),
+    Door("a caller's statistic of declared columns", ("x", "k"), _own("x", "k", mapped=True), weight=4, by_name=True),
+    Door("a caller's statistic of a pair", ("x",), _own("x"), "y", weight=1, persons=False),
     Door("a caller's statistic of numbers", ("x", "t"), _own("x", "t"), weight=2),
-    Door("black box", ("x", "g", "k"), _black_box("x", "g", "k"), weight=4),
-    Door("private bounds", ("x",), lambda data, privacy, _: sf.private_bounds(data, "x", privacy), weight=1.5),
-    target("density", sf.KDE(2.0, post="none"), "x", basis=_BINS, weight=1.5),
-    target("density, simplex", sf.KDE(2.0, missing="none"), "x", basis=sf.SplitLattice(4, 1.0), weight=0.5),
-    target("density of a circle", sf.KDE(3.0, post="none"), "t", basis=_BINS, weight=0.7),
-    target("density in a polynomial basis", sf.KDE(2.0, post="none"), "x", basis=sf.Bernstein(3), relations=("replace",),
-           persons=False, weight=0.2),
+    Door("black box", ("x", "g", "k"), _black_box("x", "g", "k"), weight=4, by_name=True),
+    Door("private bounds", ("x",), lambda data, privacy, _: sf.private_bounds(data, "x", privacy), by_name=True),
+    target("density", sf.KDE(2.0, post="none"), "x", basis=_BINS, weight=0.6),
+    target("density, simplex", sf.KDE(2.0, missing="none"), "x", basis=sf.SplitLattice(4, 1.0), weight=0.3),
+    target("density of a circle", sf.KDE(3.0, post="none"), "t", basis=_BINS, weight=0.3),
+    target("density in a polynomial basis", sf.KDE(2.0, post="none"), "x", basis=sf.Bernstein(3),
+           relations=("replace",), persons=False, weight=0.2),
     target("density of two columns", sf.KDE([2.0, 0.5], post="none"), "x", "w", basis=_BINS, weight=0.2),
     target("density of three columns", sf.KDE([2.0, 0.5, 2.0], post="none"), "x", "w", "z", basis=_BINS, weight=0.1),
-    target("densities by group", sf.KDE(2.0, by="g", post="none"), "x", "g", basis=_BINS, weight=0.7),
+    target("densities by group", sf.KDE(2.0, by="g", post="none"), "x", "g", basis=_BINS, weight=0.3),
     target("tuned density", sf.KDE(sf.Tuned([1.0, 2.0]), post="none"), "x", basis=_BINS, relations=("replace",),
            persons=False, weight=0.02),
-    target("Nadaraya-Watson", sf.NadarayaWatson(2.0, **_RANGE), "x", basis=_BINS, response="y", weight=0.5),
+    target("Nadaraya-Watson", sf.NadarayaWatson(2.0, **_RANGE), "x", basis=_BINS, response="y", weight=0.2),
     target("Priestley-Chao", sf.PriestleyChao(2.0, **_RANGE), "x", basis=sf.Bernstein(3), response="y",
            relations=("replace",), persons=False, weight=2),
     target("naive Bayes", sf.NaiveBayes("c", TEXTS["c"]), "x", "g", response="c", weight=0.2),
-    target("naive Bayes, normal", sf.NaiveBayes("c", TEXTS["c"], likelihood="normal"), "x", "g", "k", response="c", weight=1),
+    target("naive Bayes, normal", sf.NaiveBayes("c", TEXTS["c"], likelihood="normal"), "x", "g", "k", response="c",
+           weight=1),
     target("logistic regression", sf.LogisticRegression(1.0, **_LABEL, **_OUTPUT), "x", "w", response="c", weight=1),
     target("logistic regression, objective noise", sf.LogisticRegression(1.0, **_LABEL, mechanism="objective"), "x",
            response="c", persons=False, grants=GRANTS[:2], bounded=False, weight=0.5),
@@ -280,19 +291,19 @@ DOORS = (
     target("summary", sf.CosineMoments(3), "x", "g", weight=1.5),
     target("summary of a circle", sf.CosineMoments(3), "t", "k", weight=1),
     estimator("PrivateKernelDensity", lambda **common: estimators.PrivateKernelDensity(2.0, post="none", **common), "x",
-              weight=1.5),
+              weight=0.7),
     estimator("PrivateKernelClassifier", _classifier(estimators.PrivateKernelClassifier, rank=3, **_OUTPUT), "x",
               response="c", weight=1),
-    estimator("PrivateLogisticRegression", _classifier(estimators.PrivateLogisticRegression, C=1.0, **_OUTPUT), "x", "w",
-              response="c", weight=2),
+    estimator("PrivateLogisticRegression", _classifier(estimators.PrivateLogisticRegression, C=1.0, **_OUTPUT), "x",
+              "w", response="c", weight=2),
     estimator("PrivateKernelRegressor", _regressor(estimators.PrivateKernelRegressor, rank=3, C=1.0, **_OUTPUT), "x",
               response="y", weight=1),
     estimator("PrivateRidge", _regressor(estimators.PrivateRidge, C=1.0, **_OUTPUT), "x", "w", response="y",
               relations=("replace",), weight=2),
     estimator("PrivateKernelSmoother", _regressor(estimators.PrivateKernelSmoother, bandwidth=2.0), "x", response="y",
-              weight=0.2),
-    estimator("PrivateNaiveBayes", _classifier(estimators.PrivateNaiveBayes, likelihood="normal"), "x", "g", response="c",
-              weight=2),
+              weight=0.1),
+    estimator("PrivateNaiveBayes", _classifier(estimators.PrivateNaiveBayes, likelihood="normal"), "x", "g",
+              response="c", weight=2),
     command("mean", "x", weight=0.15),
     command("proportions", "g", weight=0.15),
     numbers("noise", lambda data, privacy, _: _noisy(data, privacy, False), weight=4),

@@ -8,7 +8,6 @@ beyond the year 9999 is a whole number of days, a text that is no UTF-8 is bytes
 from __future__ import annotations
 
 import datetime
-
 import fractions
 import math
 import struct
@@ -42,12 +41,13 @@ FLOATS = (
     *(1.7976931348623157e308, -1.7976931348623157e308, 2.0**53, 2.0**53 + 2, -(2.0**63), 2.0**64, 10.000000000000002),
 )
 TEXTS = (
-    *("", " ", "a", "b ", "A", "no", "yes", "a\x00", "\x00", "é", "e\u0301", "\ufffd", "\ufeff", "\u202e", "None", "NaN"),
-    *("nan", "1e400", "0x10", "1_000", "-", "--", "x" * 300, "\U0010ffff", "a\tb", "a'b", "a;b", "=1+1", "\x1b[31m"),
+    *("", " ", "a", "b ", "A", "no", "yes", "a\x00", "\x00", "é", "e\u0301", "\ufffd", "\ufeff", "\u202e", "None"),
+    *("NaN", "nan", "1e400", "0x10", "1_000", "-", "--", "x" * 300, "\U0010ffff", "a\tb", "a'b", "a;b", "=1+1"),
+    *("\x1b[31m",),
 )
 BYTES = (
-    *(b"", b"a", b"\x00", b"\xff", b"a\xff", b"\xfcller", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"),
-    *(b"a\xc3", b"\x80" * 40, b"yes\x00", b"\xef\xbb\xbf"),
+    *(b"", b"a", b"\x00", b"\xff", b"a\xff", b"\xfcller", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+    *(b"\xe2\x82", b"a\xc3", b"\x80" * 40, b"yes\x00", b"\xef\xbb\xbf"),
 )
 OBJECTS = (
     *(None, math.nan, math.inf, -math.inf, 0, -1, True, False, 0.5, 2**63, 2**64 - 1, 2**64, 2**70, -(2**70), 10**400),
@@ -282,5 +282,7 @@ POLARS = (
     _numbers("Duration[us]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("us")), int, False),
     _numbers("Time", or_none(some([0, 1, 86_399_999_999_999])), _cast(pl.Int64, pl.Time), int, False),
     _numbers("List", or_none(_LISTS), _polars(pl.List(pl.Int64)), _nested, False),
-    _numbers("Struct", some([{"a": None}, {"a": 2**40}]), _polars(pl.Struct({"a": pl.Int64})), lambda v: {"a": int(v)}, False),
+    _numbers(
+        "Struct", some([{"a": None}, {"a": 2**40}]), _polars(pl.Struct({"a": pl.Int64})), lambda v: {"a": int(v)}, False
+    ),
 )

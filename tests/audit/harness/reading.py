@@ -6,7 +6,6 @@ record's cells (in a CSV file: any of its line's bytes) to whatever the schema a
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +18,12 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from harness.hostile import ANYTHING, ARROW, BYTES, DOUBLES, PANDAS, POLARS, RAW, UNICODE, Kind, some, whole_numbers
+from harness.hostile import ANYTHING, ARROW, DOUBLES, PANDAS, POLARS, UNICODE, Kind, whole_numbers
 
 NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 5), "t": (0, 24), "y": (0, 1)}
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
 CODES = (0, 1, 2.5)  # categories that are numbers
+_NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64")
 WHO = "who"
 LABEL = "label"  # of a row, in a data frame that has labels
 Record = Any
@@ -39,6 +39,21 @@ def usual(rng: Random, name: str, person: int) -> Any:
 def base_of(name: str) -> str:
     """Whether a column holds numbers or text; None where it may hold anything."""
     return "number" if name in NUMBERS or name == "k" else "text" if name in ("g", "c") else "any"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a container must hold: columns in any order, the response among them, and, for persons, who they are."""
+
+    columns: tuple[str, ...]
+    response: str | None
+    persons: bool
+    folder: str  # for files
+
+    def named(self, rng: Random) -> tuple[str, ...]:
+        """The names of a table's columns: all of these, and perhaps one that nobody declared."""
+        names = (*self.columns, *([WHO] if self.persons else []), *(["note"] if rng.random() < 0.5 else []))
+        return tuple(rng.sample(names, len(names)))
 
 
 class Container:
@@ -115,11 +130,12 @@ def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) ->
     return tuple(found)
 
 
-def arrow_table(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
+def arrow_table(rng: Random, wanted: Wanted) -> Container:
     def in_chunks(cells: dict[str, Any]) -> pa.Table:
         whole = pa.table(cells)
         return pa.concat_tables([whole.slice(0, 2), whole.slice(2)])
 
+    columns = wanted.named(rng)
     return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW), rng.choice([pa.table, in_chunks]))
 
 
@@ -128,36 +144,47 @@ def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(cells).set_axis(pd.Index(labels), axis=0)
 
 
-def pandas_frame(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
+def pandas_frame(rng: Random, wanted: Wanted) -> Container:
+    columns = wanted.named(rng)
     if rng.random() < 0.7:
         return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), pd.DataFrame)
     columns = (*columns, LABEL)  # rows have labels, which may be anything and need not differ
     return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), _labelled)
 
 
-def polars_frame(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
+def polars_frame(rng: Random, wanted: Wanted) -> Container:
     def in_chunks(cells: dict[str, Any]) -> pl.DataFrame:
         whole = pl.DataFrame(cells)
         return pl.concat([whole[:2], whole[2:]], rechunk=False)
 
+    columns = wanted.named(rng)
     kinds = _chosen_kinds(rng, columns, POLARS)
     whole = any(kind.name == "Object" for kind in kinds) or rng.random() < 0.5
     return Frame("polars", columns, kinds, pl.DataFrame if whole else in_chunks)
 
 
-def polars_lazy(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Frame("polars lazy", columns, _chosen_kinds(rng, columns, POLARS), lambda cells: pl.LazyFrame(cells))
+def polars_lazy(rng: Random, wanted: Wanted) -> Container:
+    columns = wanted.named(rng)
+    return Frame("polars lazy", columns, _chosen_kinds(rng, columns, POLARS), pl.LazyFrame)
 
 
-def parquet_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    path, rows = os.path.join(folder, "table.parquet"), rng.choice([1, 3, 100])
+def parquet_file(rng: Random, wanted: Wanted) -> Container:
+    path, rows = os.path.join(wanted.folder, "table.parquet"), rng.choice([1, 3, 100])
+    several = os.path.join(wanted.folder, "tables.parquet")
+    os.makedirs(several, exist_ok=True)
 
     def put(cells: dict[str, Any]) -> str:
-        parquet.write_table(pa.table(cells), path, row_group_size=rows, store_schema=True)
+        parquet.write_table(pa.table(cells), path, row_group_size=rows)
         return path
 
-    kinds = [kind for kind in ARROW if kind.name not in ("duration[s]", "timestamp[s]", "date64")]  # Parquet has no such
-    return Frame("parquet", columns, _chosen_kinds(rng, columns, kinds), put)
+    def put_several(cells: dict[str, Any]) -> str:
+        whole = pa.table(cells)
+        for number, part in enumerate([whole.slice(0, 2), whole.slice(2)]):
+            parquet.write_table(part, os.path.join(several, f"{number}.parquet"))
+        return several
+
+    columns, kinds = wanted.named(rng), [kind for kind in ARROW if kind.name not in _NOT_IN_PARQUET]
+    return Frame("parquet", columns, _chosen_kinds(rng, columns, kinds), rng.choice([put, put, put_several]))
 
 
 # --- arrays and lists -------------------------------------------------------------------------------------------
@@ -168,43 +195,55 @@ _MASKED = 17.0  # stands for a value that a mask hides
 
 @dataclass(frozen=True)
 class Matrix(Container):
-    """An array of numbers, or an (X, y) pair of arrays if there is a response."""
+    """An array of numbers, or an (X, y) pair of arrays if there is a response.
+
+    With persons, the first column says who they are.
+    """
 
     columns: tuple[str, ...]
     dtype: str
-    response: str | None = None
-    labels: str = "float64"  # the type of y
-    name: str = "array"
+    response: str | None
+    labels: str  # the type of y
+    name: str
+    persons: bool = False
 
     def record(self, values: Mapping[str, Any]) -> Record:
-        cells = [values[n] for n in self.columns if n != self.response]
+        cells = [values[n] for n in self.columns if n not in (self.response, WHO)]
+        if self.persons:
+            cells[0] = 100 + values[WHO]
         return tuple(cells if self.dtype == "O" else map(float, cells)), values.get(self.response or "")
 
     def _number(self, rng: Random, dtype: str) -> Any:
         kind = np.dtype(dtype).kind
-        if kind in "iu":
-            return whole_numbers(*_WIDTHS[kind])(rng)
         if self.name == "masked" and rng.random() < 0.3:
             return _MASKED
         if dtype == "longdouble" and rng.random() < 0.3:
             return np.longdouble("-1e4000")
+        if kind in "iu":
+            return whole_numbers(*_WIDTHS[kind])(rng)
         return rng.random() < 0.5 if kind == "b" else ANYTHING(rng) if kind == "O" else DOUBLES(rng)
 
     def hostile(self, rng: Random, record: Record) -> Record:
-        cells = tuple(self._number(rng, self.dtype) if rng.random() < 0.6 else cell for cell in record[0])
+        cells = [self._number(rng, self.dtype) if rng.random() < 0.6 else cell for cell in record[0]]
+        if self.persons:
+            cells[0] = record[0][0]
         if self.response is None or rng.random() < 0.4:
-            return cells, record[1]
-        return cells, UNICODE(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
+            return tuple(cells), record[1]
+        return tuple(cells), UNICODE(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
+
+    def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
+        name = self._number(rng, self.dtype)
+        return [((name, *cells[1:]), response) for cells, response in records]
 
     def build(self, records: Sequence[Record]) -> Any:
-        features = [name for name in self.columns if name != self.response]
+        features = [name for name in self.columns if name not in (self.response, WHO)]
         matrix = _filled((len(records), len(features)), self.dtype, [record[0] for record in records])
         if self.name == "structured":
             matrix = np.array([tuple(map(_double, row)) for row in matrix], dtype=[(n, "f8") for n in features])
         elif self.name == "masked":
             matrix = np.ma.masked_equal(matrix, _MASKED)
         elif self.name == "fortran":
-            matrix = np.asfortranarray(matrix)[::1]
+            matrix = np.asfortranarray(matrix)
         if self.response is None:
             return matrix
         return matrix, _filled((len(records),), self.labels, [record[1] for record in records])
@@ -230,14 +269,16 @@ def _filled(shape: tuple[int, ...], dtype: str, rows: Sequence[Any]) -> Any:
     return array
 
 
-def matrix(rng: Random, columns: tuple[str, ...], folder: str, response: str | None = None) -> Container:
-    dtype = rng.choice(["float64", "float64", ">f8", "float32", "float16", "int64", "uint8", "bool", "longdouble"])
-    labels = "U16" if response is not None and base_of(response) == "text" else rng.choice(["float64", "int64"])
-    return Matrix(columns, dtype, response, labels, rng.choice(["array", "array", "fortran", "masked"]))
+def matrix(rng: Random, wanted: Wanted) -> Container:
+    dtypes = ["float64", "float64", ">f8", "float32", "float16", "int64", "longdouble"]
+    dtype = rng.choice(dtypes if wanted.persons else [*dtypes, "uint8", "bool"])
+    labels = "U16" if wanted.response == "c" else rng.choice(["float64", "int64"])
+    name, columns = rng.choice(["array", "array", "fortran", "masked"]), wanted.columns
+    return Matrix((*columns, *([WHO] * wanted.persons)), dtype, wanted.response, labels, name, wanted.persons)
 
 
-def objects(rng: Random, columns: tuple[str, ...], folder: str, response: str | None = None) -> Container:
-    return Matrix(columns, "O", response, "O", rng.choice(["objects", "structured"]))
+def objects(rng: Random, wanted: Wanted) -> Container:
+    return Matrix(wanted.columns, "O", wanted.response, "O", rng.choice(["objects", "structured"]))
 
 
 @dataclass(frozen=True)
@@ -268,8 +309,8 @@ class Rows(Container):
         return f"{self.name}({', '.join(self.columns)})"
 
 
-def lists(rng: Random, columns: tuple[str, ...], folder: str, response: str | None = None) -> Container:
-    return Rows(columns, response, rng.random() < 0.3)
+def lists(rng: Random, wanted: Wanted) -> Container:
+    return Rows(wanted.columns, wanted.response, rng.random() < 0.3)
 
 
 @dataclass(frozen=True)
@@ -307,132 +348,5 @@ def several(value: Any) -> bool:
     return sequence or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
-def numbers(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Numbers(columns, rng.choice(["list", "whole list", "tuple", "scalar", "O", "int64", "float64"]))
-
-
-# --- CSV --------------------------------------------------------------------------------------------------------
-
-_CELLS = (
-    *BYTES,
-    *(b'"', b'""', b'"a', b'a"', b'"a"b', b'"a""b"', b'""a', b"'", b'"a,b"', b'"\x00"', b"\\", b"\\n", b"1e400", b"-1e400"),
-    *(b" 1", b"1 ", b"+1", b"1.", b".5", b"1e5", b"0x1", b"1_0", b"inf", b"NaN", b"null", b"NA", b"N/A", b"true", b"\t1"),
-    *(b"1,5", b"1;5", b"\xc2\xa01", b"\xd9\xa1", b"1\x00", b"#", b"--", b"9" * 400, b"1e-400", b"\xef\xbb\xbf1", b"\x1a"),
-    *(b"\r", b"a\rb", b'"a\rb"', b"1\r"),
-)
-
-
-@dataclass(frozen=True)
-class Csv(Container):
-    """The bytes of a CSV file; a record is a line without its end."""
-
-    columns: tuple[str, ...]
-    path: str
-    newline: bytes = b"\n"
-    mark: bytes = b""
-    quoted: bool = False
-    ended: bool = True  # whether the last line ends
-    name: str = "csv"
-
-    @property
-    def comma(self) -> bytes:
-        return b"\t" if ".tsv" in self.path else b","
-
-    def _cell(self, value: Any) -> bytes:
-        text = str(value).encode()
-        return b'"' + text.replace(b'"', b'""') + b'"' if self.quoted else text
-
-    def record(self, values: Mapping[str, Any]) -> Record:
-        return self.comma.join(self._cell(f"p{values[n]}" if n == WHO else values[n]) for n in self.columns)
-
-    def hostile(self, rng: Random, record: Record) -> Record:
-        cells = record.split(self.comma)
-        free = [i for i, name in enumerate(self.columns) if name != WHO and i < len(cells)]
-        for i in rng.sample(free, rng.randint(1, len(free))) if free else ():
-            cells[i] = some(_CELLS, RAW)(rng)
-        line = self.comma.join(cells)
-        if WHO not in self.columns and rng.random() < 0.5:  # elsewhere it could say that it is somebody else's
-            line = self._torn(rng, record, line)
-        return line.replace(b"\n", b"")
-
-    def _torn(self, rng: Random, record: bytes, line: bytes) -> bytes:
-        place = rng.randrange(len(line) + 1)
-        return rng.choice(
-            [
-                lambda: line[:place],
-                lambda: line[place:],
-                lambda: line[:place] + b'"' + line[place:],
-                lambda: line[:place] + self.comma + line[place:],
-                lambda: line[:place] + RAW(rng) + line[place:],
-                lambda: line + self.comma,
-                lambda: self.comma * rng.randrange(12),
-                lambda: b"",
-                lambda: b'"' * rng.randrange(1, 5),
-                lambda: b" ",
-                lambda: rng.randbytes(rng.randrange(40)),
-                lambda: self.comma.join(name.encode() for name in self.columns),
-                lambda: b'"' + record,
-                lambda: record + b'"',
-                lambda: record + b"\x00",
-            ]
-        )()
-
-    def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
-        place = self.columns.index(WHO)
-        name = some(_CELLS, RAW)(rng).replace(b"\n", b"").replace(self.comma, b"")
-        found = []
-        for record in records:
-            cells = record.split(self.comma)
-            cells[place : place + 1] = [name]
-            found.append(self.comma.join(cells))
-        return found
-
-    def build(self, records: Sequence[Record]) -> str:
-        lines = [self.comma.join(name.encode() for name in self.columns), *records]
-        content = self.mark + self.newline.join(lines)
-        content += self.newline if self.ended or not records or not records[-1] else b""  # an empty line must end
-        with open(self.path, "wb") as file:
-            file.write(gzip.compress(content, 1) if self.path.endswith(".gz") else content)
-        return self.path
-
-    def __repr__(self) -> str:
-        parts = (os.path.basename(self.path), self.newline, self.mark, "quoted" * self.quoted, "ended" * self.ended)
-        return f"csv({','.join(self.columns)}; {', '.join(map(str, parts))})"
-
-
-def csv_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    path = os.path.join(folder, "table" + rng.choice([".csv", ".csv", ".csv", ".tsv", ".csv.gz"]))
-    newline, mark = rng.choice([b"\n", b"\n", b"\r\n"]), rng.choice([b"", b"", b"\xef\xbb\xbf"])
-    return Csv(columns, path, newline, mark, rng.random() < 0.3, rng.random() < 0.7)
-
-
-@dataclass(frozen=True)
-class Headless(Csv):
-    """A CSV file that begins with a record: it is refused, and nothing in the refusal is that record's."""
-
-    name: str = "csv without a header"
-
-    def hostile(self, rng: Random, record: Record) -> Record:
-        return self.record({name: usual(rng, name, rng.randrange(100)) for name in self.columns})
-
-    def build(self, records: Sequence[Record]) -> str:
-        with open(self.path, "wb") as file:
-            file.write(b"".join(record + self.newline for record in records))
-        return self.path
-
-
-def headless_file(rng: Random, columns: tuple[str, ...], folder: str) -> Container:
-    return Headless(columns, os.path.join(folder, "table.csv"), quoted=rng.random() < 0.3)
-
-
-TABLES = {
-    "csv": csv_file,
-    "arrow": arrow_table,
-    "pandas": pandas_frame,
-    "polars": polars_frame,
-    "parquet": parquet_file,
-    "polars lazy": polars_lazy,
-    "csv without a header": headless_file,
-}
-ARRAYS = {"array": matrix, "objects": objects}
-ROWS = {"lists": lists}
+def numbers(rng: Random, wanted: Wanted) -> Container:
+    return Numbers(wanted.columns, rng.choice(["list", "whole list", "tuple", "scalar", "O", "int64", "float64"]))
