@@ -162,6 +162,14 @@ def _dictionary(values: list[Any]) -> Any:
     return _unchecked(pa.string())(values).dictionary_encode()
 
 
+def _dates_in_a_dictionary(values: list[Any]) -> Any:
+    return _viewed(pa.int32(), pa.date32())(values).dictionary_encode()
+
+
+def _four_bytes(text: str) -> bytes:
+    return text.encode().ljust(4)[:4]
+
+
 def _nested(value: Any) -> list[int]:
     return [int(value)]
 
@@ -179,7 +187,11 @@ ARROW = (
     _texts("string", or_none(RAW), _unchecked(pa.string()), str.encode),
     _texts("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
     _texts("dictionary", or_none(RAW), _dictionary, str.encode),
+    _texts("string_view", or_none(UNICODE), _arrow(pa.string_view())),
     _texts("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
+    _texts("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
+    _numbers("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
+    _numbers("time32", or_none(DATES), _viewed(pa.int32(), pa.time32("s")), int, False),
     _numbers("date32", or_none(DATES), _viewed(pa.int32(), pa.date32()), int, False),
     _numbers("date64", or_none(MOMENTS), _viewed(pa.int64(), pa.date64()), int, False),
     _numbers("timestamp[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("s")), int, False),
@@ -215,12 +227,21 @@ def _by_number(storage: str, kind: str) -> Callable[[list[Any]], Any]:
     return lambda values: pd.Series(np.array(values, dtype=storage).view(kind))
 
 
+def _zoned(values: list[Any]) -> Any:
+    return pd.Series(np.array(values, dtype="int64").view("datetime64[us]")).dt.tz_localize("UTC")
+
+
+def _periods(values: list[Any]) -> Any:
+    return pd.Series(pd.arrays.PeriodArray(np.array(values, dtype="int64"), dtype=pd.PeriodDtype("D")))
+
+
 def _singles(values: list[Any]) -> Any:
     with np.errstate(all="ignore"):
         return pd.Series(np.array(values, dtype=np.float64).astype(np.float32))
 
 
 _CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"p{i}" for i in range(40)), *TEXTS)),)
+_MIXED = (*_CATEGORIES, 1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
 _by_name = {kind.name: kind for kind in ARROW}
 PANDAS = (
     _numbers("float64", DOUBLES, _series("float64")),
@@ -242,6 +263,11 @@ PANDAS = (
     _numbers("object numbers", ANYTHING, _objects, float, False),
     _numbers("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
     _numbers("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
+    _numbers("datetime64[us, zone]", MOMENTS, _zoned, int, False),
+    _numbers("period", whole_numbers(48), _periods, int, False),
+    _numbers("complex", some([1j, complex(math.nan, 1), 0j]), _series("complex128"), int, False),
+    _numbers("sparse", DOUBLES, _series(pd.SparseDtype("float64")), float, False),
+    _texts("categories of any kind", some(_MIXED), _series(pd.CategoricalDtype(_MIXED)), str, False),
     _numbers("timedelta64[ns]", MOMENTS, _by_number("int64", "timedelta64[ns]"), int, False),
     _numbers("timedelta64[s]", MOMENTS, _by_number("int64", "timedelta64[s]"), int, False),
     *(
@@ -268,6 +294,7 @@ POLARS = (
     _numbers("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
     _numbers("Int64", or_none(MOMENTS), _polars(pl.Int64), int),
     _numbers("UInt64", or_none(whole_numbers(64, False)), _polars(pl.UInt64), int),
+    _numbers("Int128", or_none(whole_numbers(128)), _polars(pl.Int128), int),
     _numbers("Boolean", or_none(some([True, False])), _polars(pl.Boolean), lambda value: value > 1),
     _numbers("Decimal", or_none(DECIMALS), _polars(pl.Decimal(20, 2)), _decimal),
     _texts("String", or_none(UNICODE), _polars(pl.String)),

@@ -121,8 +121,8 @@ def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) ->
     found = []
     for name in columns:
         base = base_of(name)
-        if base == "any":  # two values are too few to tell persons apart
-            fitting = [kind for kind in kinds if "bool" not in kind.name.lower()]
+        if base == "any" or rng.random() < 0.04:  # anything; but two values are too few to tell persons apart
+            fitting = [kind for kind in kinds if "bool" not in kind.name.lower() and base in (kind.base, "any")]
         else:
             fitting = [kind for kind in kinds if kind.declared and kind.base == base]
         # the most usual type of all is the first

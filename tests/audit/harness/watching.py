@@ -139,6 +139,7 @@ class Watch:
             known = {k: v for k, v in vars(result).items() if k != "release_" and not k.startswith("bounds")}
             seen["estimator"], result = repr(known), result.release_
         if hasattr(result, "save"):
+            seen["shown"] = repr(result)
             result.save("release.sfumato")
         else:
             seen["result"] = (type(result).__name__, np.shape(result), str(getattr(result, "dtype", "")))
