@@ -66,6 +66,8 @@ def check_names(data: Path, options: Mapping[str, str], privacy: sf.Privacy) -> 
         there = [name for name, _ in column_types(data)]
     except SchemaError:
         return
+    if not set(options) & set(there):
+        return  # the first line may be a record: whoever opens it knows what to say
     unit = privacy.unit
     person = {str(unit.column): "--person"} if isinstance(unit, sf.Person) else {}
     for name, option in {**options, **person}.items():

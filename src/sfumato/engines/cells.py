@@ -186,7 +186,10 @@ def positions(values: Any, kind: Categorical) -> Positions:
 
 
 def _look_up(places: Mapping[Any, int], value: Any) -> int:
-    return places.get(value, _NOWHERE) if isinstance(value, str) else _NOWHERE
+    try:
+        return places.get(value, _NOWHERE) if isinstance(value, str) else _NOWHERE
+    except Exception:  # a text of somebody's own kind may raise anything when it is compared
+        return _NOWHERE
 
 
 def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:

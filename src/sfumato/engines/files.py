@@ -31,6 +31,7 @@ _BATCH = 2**17  # rows of a Parquet file at a time: they stay in the processor's
 class File(Protocol):
     """A file of records that has been opened but not read."""
 
+    path: str
     names: list[str]
     assumptions: tuple[str, ...]  # what reading each record alone rests on
 
@@ -63,11 +64,18 @@ def open_file(data: str | Csv) -> File:
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
 
 
+def unnamed(path: str) -> SchemaError:
+    """What is said of every first line that names none of the columns needed: it may be a record, and any of them."""
+    return SchemaError(
+        f"{path}: the first line must name the columns that are needed, each once, and end with a newline; what it "
+        "holds instead is not shown, as it may be a record"
+    )
+
+
 def listed(names: Sequence[str], needed: Iterable[str]) -> str:
     """The columns that there are, for an error; but a first line that names none of those needed may be a record."""
-    if set(names) & set(needed):
-        return f"there are {', '.join(map(repr, names))}"
-    return "nor any other that is needed; the names that are there are not shown, as they may be a record"
+    there = set(names) & set(needed)
+    return f"there are {', '.join(map(repr, names))}" if there else "nor any other that is needed"
 
 
 @contextmanager
@@ -78,7 +86,7 @@ def _readable(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
-    except (OSError, EOFError, csv.Error, pa.ArrowException) as error:
+    except (OSError, EOFError, pa.ArrowException) as error:
         raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
 
 
@@ -181,12 +189,9 @@ class CsvFile:
         delimiter = "\t" if ".tsv" in path.lower()[-7:] else ","
         with self._open() as file:
             first = file.readline(_LONGEST_HEADER)
-        if not first.endswith(b"\n"):
-            raise SchemaError(f"{path}: the first line must name the columns, and end with a newline")
-        text = first.decode("utf-8-sig", "replace").rstrip("\r\n")
-        self.names = next(csv.reader([text], delimiter=delimiter), [])
-        if len(set(self.names)) < len(self.names) or not self.names:
-            raise SchemaError(f"{path}: the first line must name the columns, each once")
+        self.names = _header(first, delimiter)
+        if len(set(self.names)) < len(self.names) or not self.names or not first.endswith(b"\n"):
+            raise unnamed(path)
         self._layout = Layout(len(self.names), delimiter.encode(), multiline)
 
     @contextmanager
@@ -253,6 +258,15 @@ class CsvFile:
                 strings_can_be_null=False,
             ),
         )
+
+
+def _header(line: bytes, delimiter: str) -> list[str]:
+    """The names in a first line; none if it cannot be read."""
+    text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:
+        return []
 
 
 def holds_numbers(kind: Any) -> bool:

@@ -1,8 +1,8 @@
 """Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, or a path to CSV or Parquet.
 
 Only the schema may raise. Whatever the *values* are, reading succeeds, and each record is read by a rule that
-looks at that record alone: an error, or a type, that depends on a value is an unpaid release
-(docs/sharp-edges.md).
+looks at that record alone and leaves it in its place: an error, a type or an order that depends on a value is an unpaid
+release (docs/proofs/records.md). A file whose container is damaged cannot be read at all (docs/sharp-edges.md).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sfumato.engines.columns import (
     clean_series,
     identifiers,
 )
-from sfumato.engines.files import Csv, File, is_text, listed, open_file
+from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -222,6 +222,8 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
 
 def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     file = open_file(path)
+    if needed and not set(needed) & set(file.names):
+        raise unnamed(file.path)
     _check_names(needed, file.names)
     file.check(declared)
     if not isinstance(unit, Person):

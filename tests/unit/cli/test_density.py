@@ -169,7 +169,7 @@ def test_a_plan_reads_and_spends_nothing(sfumato, here):
         (["--column", "age:0:old"], "--column must be NAME:LOW:HIGH"),
         (["--column", "age:110:0"], "--column age:110:0: column 'age': low must be below high"),
         (["--column", "age:0:110", "--column", "age:0:110"], "--column age is given twice"),
-        (["--column", "weight:0:200"], "--column weight: cohort.csv has no such column (nor any other that is needed"),
+        (["--column", "weight:0:200"], "cohort.csv: the first line must name the columns that are needed"),
         ([], "give --column NAME:LOW:HIGH"),
         ([*AGE, "--by", "sex"], "--by must list the categories, such as --by sex=A,B"),
         ([*AGE, "--by", "sex=F"], "--by sex=F: categories must be two or more"),
@@ -374,3 +374,24 @@ def test_a_process_of_its_own(shell, files, tmp_path):
     result = shell("density", files / "cohort.csv", *AGE, *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""
     assert json.loads(result.stdout)["kind"] == "density" and (tmp_path / "density.sfumato").exists()
+
+
+def test_cells_that_span_lines_are_declared(sfumato, tmp_path):
+    lines = ["note,age", *(f'"a\n{i}",{20 + i}' for i in range(40)), ""]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    for flags, rows in (((), 80), (("--multiline",), 40)):
+        assert sfumato("density", "t.csv", *AGE, "--epsilon", "1", "--force", *flags).code == 0
+        found = sf.load(tmp_path / "density.sfumato")
+        assert found.masses.rows == rows
+        assert any("span lines" in note for note in found.guarantee.assumptions) == bool(flags)
+    wrong = sfumato("density", "t.parquet", *AGE, "--epsilon", "1", "--multiline", "--force")
+    wrong.failed(2, "--multiline: path must end in .csv")
+
+
+def test_a_file_without_a_header_is_refused_without_showing_it(sfumato, tmp_path):
+    said = set()
+    for first in ("Zoe,female", "47,53", "47,47", "", "Zoe,47"):
+        (tmp_path / "t.csv").write_text(f"{first}\nYan,male\n")
+        said.add(sfumato("density", "t.csv", *AGE, "--epsilon", "1").err)
+    assert len(said) == 1  # not even what kind of a record it was
+    assert "first line must name the columns" in said.pop()

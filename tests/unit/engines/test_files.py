@@ -391,11 +391,11 @@ def test_a_csv_file_is_declared_with_a_path_and_a_truth_value(arguments, error, 
         sf.Csv(**arguments)
 
 
-@pytest.mark.parametrize("first", ["Zoe,47", "47,Zoe", "Zoe,f"])
+@pytest.mark.parametrize("first", ["Zoe,47", "47,Zoe", "Zoe,f", "Zoe,Zoe", '"Zoe'])
 def test_a_file_without_a_header_does_not_print_its_first_record(first, tmp_path):
     (tmp_path / "t.csv").write_text(f"{first}\n51,Yan\n")
     for box, unit in ((AGE, "row"), (BOTH, "row"), (AGE, sf.Person("id", 1))):
-        with pytest.raises(SchemaError, match="'age'") as caught:
+        with pytest.raises(SchemaError, match="first line must name the columns") as caught:
             open_table(tmp_path / "t.csv", box, unit)
         assert "Zoe" not in str(caught.value) and "47" not in str(caught.value)
 
