@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.fft import dct
 
 from sfumato.bases.base import values_on
 from sfumato.bases.contributions import hashed
@@ -53,6 +54,13 @@ def fine_axis(count: int) -> Axis:
     transform = np.cos(np.outer(np.arange(count), angles)) * (2.0 / count)
     transform[0] /= 2
     return Axis(np.cos(angles), transform)
+
+
+def line_coefficients(values: Floats) -> Floats:
+    """``(q, N)`` cosine coefficients of functions with ``(q, N)`` values at the points of ``fine_axis(N)``."""
+    found = dct(values, type=2, axis=1) / values.shape[1]
+    found[:, 0] /= 2
+    return np.asarray(found)
 
 
 @lru_cache(maxsize=64)

@@ -153,7 +153,8 @@ class Question:
             for p, (a, b) in zip(products, pairs, strict=True)
         ]
         noise = self.summary.answer_many(slopes, columns=self.columns, confidence=confidence, damping=damping).noise_sd
-        return Answer(value[both] - value[left] * value[right], widened(error), noise, widened(missed), confidence)
+        spread = value[both] - value[left] * value[right]
+        return Answer(spread, widened(error), noise, widened(missed), confidence, found.known)
 
     def _correlation(self, confidence: float, damping: str) -> Answer:
         """A covariance by two deviations, with limits that follow from those of all three."""
@@ -163,16 +164,20 @@ class Question:
         value, error = correlated(found.value, found.error)
         scale = math.sqrt(max(0.0, found.value[1])) * math.sqrt(max(0.0, found.value[2]))
         if scale <= 0:  # noise has made a variance negative: nothing is known
-            return Answer(value, error, math.inf, 0.0, confidence)
+            return Answer(value, error, math.inf, 0.0, confidence, found.known)
         missed = min(error, correlated(found.value, found.approximation)[1])
-        return Answer(value, error, noise / scale, missed, confidence)
+        return Answer(value, error, noise / scale, missed, confidence, found.known)
 
     def _written(self, node: Node) -> Written:
         return Written(node, self.columns, self.text, self.summary.box)
 
 
 def _shifted(node: Node, by: float) -> Node:
-    return Node(node.start, node.end, lambda x: x - by, (node,))
+    return Node(node.start, node.end, np.subtract, (node, _number(node, by)))
+
+
+def _number(at: Node, value: float) -> Node:
+    return Node(at.start, at.end, value)
 
 
 def _times(one: Node, other: Node) -> Node:
@@ -182,7 +187,9 @@ def _times(one: Node, other: Node) -> Node:
 def _slope(both: Node, left: tuple[Node, float], right: tuple[Node, float]) -> Node:
     """How a covariance moves with the moments: ``ab - mean(a) b - mean(b) a``."""
     (a, mean_a), (b, mean_b) = left, right
-    return Node(both.start, both.end, lambda ab, x, y: ab - mean_a * y - mean_b * x, (both, a, b))
+    less = [_times(_number(both, mean), other) for mean, other in ((mean_a, b), (mean_b, a))]
+    first = Node(both.start, both.end, np.subtract, (both, less[0]))
+    return Node(both.start, both.end, np.subtract, (first, less[1]))
 
 
 def root(variance: Answer) -> Answer:
@@ -194,7 +201,7 @@ def root(variance: Answer) -> Answer:
         return max(high - value, value - low)
 
     noise = variance.noise_sd / (2 * value) if value > 0 else math.inf
-    return Answer(value, off(variance.error), noise, off(variance.approximation), variance.confidence)
+    return Answer(value, off(variance.error), noise, off(variance.approximation), variance.confidence, variance.known)
 
 
 def correlated(value: Floats, error: Floats) -> tuple[float, float]:

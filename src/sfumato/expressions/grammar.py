@@ -16,12 +16,12 @@ from sfumato.expressions.tree import (
     FUNCTIONS,
     OF_SEVERAL,
     SOFT,
+    Among,
+    Between,
+    Bump,
     Condition,
     Function,
     Node,
-    among,
-    between,
-    bump,
     product,
 )
 from sfumato.releases.questions import SOFTNESS
@@ -162,7 +162,7 @@ class Parser:
         if sign.text == "!=":
             wanted = [category for category in kind.categories if category not in wanted]
         codes = dict(zip(kind.categories, category_values(kind).tolist(), strict=True))
-        does = among(tuple(codes[category] for category in wanted))
+        does = Among(tuple(codes[category] for category in wanted))
         self._room(sign)
         return Node(left.start, self._last.end, does, (left,), (Condition(left.column, list(wanted)),), True)
 
@@ -265,7 +265,7 @@ class Parser:
             centre, width = (self._number(part) for part in found[1:])
             if width <= 0:
                 raise self._at(found[2], "the width of a bump must be positive")
-            return Node(start, end, bump(centre, width), tuple(found[:1]), soft=True)
+            return Node(start, end, Bump(centre, width), tuple(found[:1]), soft=True)
         if name == "between":
             return self._between(start, end, found)
         return Node(start, end, FUNCTIONS[name], tuple(found), soft=name in SOFT)
@@ -284,14 +284,14 @@ class Parser:
                 raise self._at(
                     inside, "between of anything but a numeric column needs a softness: between(x, 0, 1, 0.1)"
                 )
-            return Node(start, end, between(low, high, softness), (inside,), soft=True)
+            return Node(start, end, Between(low, high, softness), (inside,), soft=True)
         assert inside.column is not None
         if softness is None:
             half = kind.high / 2 - kind.low / 2
             softness = half * min(1.0, SOFTNESS / self._shape[self._box.names.index(inside.column)])
         ends = (None if low <= kind.low else low, None if high >= kind.high else high)
         condition = Condition(inside.column, ends, softness)
-        return Node(start, end, between(*ends, softness), (inside,), (condition,), True)
+        return Node(start, end, Between(*ends, softness), (inside,), (condition,), True)
 
     def _arguments(self) -> list[Node]:
         """What stands in the brackets of a call."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.bases.quadrature import category_values
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
+from sfumato.expressions.enclosing import landmarks, limits, unseen
 from sfumato.expressions.tokens import complaint
 from sfumato.expressions.tree import Node
 
@@ -50,6 +51,18 @@ class Written:
         if len(wrong):
             raise self.not_finite(points[wrong[0]])
         return found
+
+    def limits(self, counts: Sequence[int]) -> tuple[Floats, Floats]:
+        """Between what it lies on every cell, so many along the angle of each column, the last one fastest."""
+        return limits(self.node, self.columns, self.box, counts)
+
+    def unseen(self, counts: Sequence[int]) -> float:
+        """How far it can be from what is seen of it at so many even angles of each column; perhaps infinitely far."""
+        return unseen(self.node, self.columns, self.box, counts)
+
+    def landmarks(self) -> dict[str, list[float]]:
+        """Where its bumps and edges are that are of one column."""
+        return landmarks(self.node)
 
     def not_finite(self, point: Floats) -> ParameterError:
         """Complain about the innermost part that is not finite at a point, or too large."""

@@ -69,15 +69,21 @@ class Node:
 
     def values(self, columns: Mapping[str, Floats], keep: bool = False) -> list[Any]:
         """The values of it alone, or those of all its parts in the order of ``walk``."""
+        return self.fold(columns, np.float64, lambda does, given: does(*given), keep)
+
+    def fold(
+        self, columns: Mapping[str, Any], number: Callable[[float], Any], call: Callable[..., Any], keep: bool = False
+    ) -> list[Any]:
+        """The same with anything in the place of values: ``call`` gets a function, and what it is of."""
         stack: list[Any] = []
         kept: list[Any] = []
         for node in self.walk():
             if callable(node.does):
                 given = stack[len(stack) - len(node.parts) :]
                 del stack[len(stack) - len(node.parts) :]
-                stack.append(node.does(*given))
+                stack.append(call(node.does, given))
             else:
-                stack.append(columns[node.does] if isinstance(node.does, str) else np.float64(node.does))
+                stack.append(columns[node.does] if isinstance(node.does, str) else number(node.does))
             if keep:
                 kept.append(stack[-1])
         return kept or stack
@@ -86,11 +92,13 @@ class Node:
 # --- what there is to call --------------------------------------------------------------------------------------
 
 
-def _smallest(*values: Any) -> Any:
+def smallest(*values: Any) -> Any:
+    """The smallest of several."""
     return reduce(np.minimum, values)
 
 
-def _largest(*values: Any) -> Any:
+def largest(*values: Any) -> Any:
+    """The largest of several."""
     return reduce(np.maximum, values)
 
 
@@ -110,31 +118,52 @@ FUNCTIONS: dict[str, Function] = {
     "tanh": np.tanh,
     "sigmoid": expit,
     "logistic": expit,
-    "min": _smallest,
-    "max": _largest,
+    "min": smallest,
+    "max": largest,
 }
 OF_SEVERAL = ("min", "max")
 SOFT = ("sigmoid", "logistic")
 
 
-def bump(centre: float, width: float) -> Function:
+@dataclass(frozen=True)
+class Bump:
     """``exp(-((x - centre) / width)**2 / 2)``."""
-    return lambda x: np.exp(-0.5 * ((x - centre) / width) ** 2)
+
+    centre: float
+    width: float
+
+    def __call__(self, x: Any) -> Any:
+        """Its values."""
+        return np.exp(-0.5 * ((x - self.centre) / self.width) ** 2)
 
 
-def between(low: float | None, high: float | None, softness: float) -> Function:
+@dataclass(frozen=True)
+class Between:
     """A range with Gaussian edges, the same as in ``SummaryRelease.share``; an end that is None is no edge."""
 
-    def value(x: Any) -> Any:
+    low: float | None
+    high: float | None
+    softness: float
+
+    @property
+    def edges(self) -> list[tuple[float, float]]:
+        """Where it rises (1) or falls (-1)."""
+        return [(end, sign) for end, sign in ((self.low, 1.0), (self.high, -1.0)) if end is not None]
+
+    def __call__(self, x: Any) -> Any:
+        """Its values."""
         found = np.ones_like(x)
-        for end, sign in ((low, 1.0), (high, -1.0)):
-            if end is not None:
-                found = found * (1 + sign * erf((x - end) / (math.sqrt(2) * softness))) / 2
+        for end, sign in self.edges:
+            found = found * (1 + sign * erf((x - end) / (math.sqrt(2) * self.softness))) / 2
         return found
 
-    return value
 
-
-def among(codes: tuple[float, ...]) -> Function:
+@dataclass(frozen=True)
+class Among:
     """One where a category is one of these, else zero; ``codes`` is what a query sees of categories."""
-    return lambda x: reduce(np.logical_or, [np.equal(x, code) for code in codes]) * 1.0
+
+    codes: tuple[float, ...]
+
+    def __call__(self, x: Any) -> Any:
+        """Its values."""
+        return reduce(np.logical_or, [np.equal(x, code) for code in self.codes]) * 1.0

@@ -16,6 +16,7 @@ from sfumato.releases.uncertainty import DRAWS, coverage_rank, noise_deviation, 
 
 Floats = NDArray[np.float64]
 
+_WORDS = {"proved": "", "promised": " as promised", "seen": " as far as public points show"}
 _WORK = 4_000_000  # weights for which noise is simulated; beyond, a bound is used
 
 
@@ -36,6 +37,9 @@ class Answer:
         How much of the question the summary's basis cannot express.
     confidence
         What ``error`` holds with.
+    known
+        How ``approximation`` is known: ``"proved"``; ``"promised"``, by a stated smoothness; or ``"seen"``, for a
+        Python function, of which nobody knows what it does between the public points at which it was looked at.
     """
 
     value: Any
@@ -43,6 +47,7 @@ class Answer:
     noise_sd: Any
     approximation: Any
     confidence: float
+    known: str = "proved"
 
     def __float__(self) -> float:
         return float(self.value)
@@ -52,7 +57,7 @@ class Answer:
             return f"<Answer to {np.size(self.value)} questions, errors up to {float(np.max(self.error)):.3g}>"
         return (
             f"<Answer {self.value:.6g} +- {self.error:.3g} ({100 * self.confidence:g} %; noise sd {self.noise_sd:.3g}, "
-            f"approximation {self.approximation:.3g})>"
+            f"approximation {self.approximation:.3g}{_WORDS[self.known]})>"
         )
 
     def interval(self) -> tuple[Any, Any]:
@@ -61,13 +66,16 @@ class Answer:
 
     def within(self, low: float, high: float) -> Answer:
         """The same answer, moved into a range in which the truth is known to lie: it only comes nearer."""
-        return replace(self, value=plain(np.clip(self.value, low, high)))
+        value = np.clip(self.value, low, high)
+        return replace(
+            self, value=plain(value), error=plain(np.minimum(self.error, np.maximum(value - low, high - value)))
+        )
 
     def each(self, change: Callable[[Any], Any]) -> Answer:
         """The same answer with its value and its three errors changed alike: reshaped, or scaled."""
         parts = (self.value, self.error, self.noise_sd, self.approximation)
         value, error, noise_sd, approximation = (plain(change(np.asarray(part))) for part in parts)
-        return Answer(value, error, noise_sd, approximation, self.confidence)
+        return Answer(value, error, noise_sd, approximation, self.confidence, self.known)
 
 
 def plain(values: Any) -> Any:

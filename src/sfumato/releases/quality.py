@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import dct
 from scipy.special import erf
 
-from sfumato.bases.quadrature import nested_axis
+from sfumato.bases.quadrature import line_coefficients, nested_axis
 from sfumato.core.box import Categorical, Interval
 from sfumato.core.calibration import NoiseLaw
 from sfumato.releases.answers import half_widths
@@ -103,24 +102,18 @@ def sampling_error(release: SummaryRelease) -> float:
 def bumps(places: Floats, width: float, degree: int) -> Floats:
     """``(q, N)`` cosine coefficients of bumps of height one at places in [0, 1]."""
     unit = _nodes(degree)
-    return _coefficients(np.exp(-0.5 * ((unit - places[:, None]) / width) ** 2))
+    return line_coefficients(np.exp(-0.5 * ((unit - places[:, None]) / width) ** 2))
 
 
 def edges(places: Floats, width: float, degree: int) -> Floats:
     """The same for soft edges, which rise from zero to one: a soft range is the product or difference of two."""
     unit = _nodes(degree)
-    return _coefficients((1 + erf((unit - places[:, None]) / (math.sqrt(2) * width))) / 2)
+    return line_coefficients((1 + erf((unit - places[:, None]) / (math.sqrt(2) * width))) / 2)
 
 
 def _nodes(degree: int) -> Floats:
     count = max(_LEAST_NODES, 8 * degree)
     return np.asarray((np.cos((np.arange(count) + 0.5) * (math.pi / count)) + 1) / 2)
-
-
-def _coefficients(values: Floats) -> Floats:
-    found = dct(values, type=2, axis=1) / values.shape[1]
-    found[:, 0] /= 2
-    return np.asarray(found)
 
 
 # --- questions --------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
 from sfumato.bases.cosine import IndexSet
-from sfumato.bases.quadrature import Query, fine_axis, nested_axis, to_user
+from sfumato.bases.quadrature import Query, line_coefficients, nested_axis, to_user
 from sfumato.checks import finite_number, one_of, positive_number, probability
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -26,7 +26,7 @@ from sfumato.releases.models import Model, fit_linear, fit_logistic
 Floats = NDArray[np.float64]
 
 SOFTNESS = 4.0  # a soft edge this many times the finest wave of a summary is represented well
-_FINEST = 512  # points along a column for functions of one column, at most
+_FINEST = 4096  # points along a column for functions of one column, at most
 _COARSEST = 64  # and at least
 _HELD = 2**23  # weights held at once
 
@@ -201,8 +201,8 @@ class Questions(ABC):
             the summary can follow.
         """
         places = self.places(list(conditions))
-        axes = [self._condition(place, conditions[self.box.names[place]], softness) for place in places]
-        weights, missed = self._separable(places, axes)
+        parts = [self._condition(place, conditions[self.box.names[place]], softness) for place in places]
+        weights, missed = self._separable(places, [axis for axis, _ in parts], 1.0, all(seen for _, seen in parts))
         return self.linear(weights, missed, confidence).each(_first).within(0.0, 1.0)
 
     def count(self, conditions: Mapping[str, Any], softness: Any = None, confidence: float = 0.95) -> Answer:
@@ -230,21 +230,23 @@ class Questions(ABC):
         widths = np.broadcast_to(widths, (len(places),))
         for width in widths.tolist():
             positive_number("bandwidth", width)
-        axes_nodes = [self._nodes(place, width) for place, width in zip(places, widths.tolist(), strict=True)]
+        found = [self._nodes(place, width) for place, width in zip(places, widths.tolist(), strict=True)]
+        axes_nodes, seen = [nodes for nodes, _ in found], all(fine for _, fine in found)
+        height = math.prod(1 / (width * math.sqrt(2 * math.pi)) for width in widths.tolist())
         values, block = [], max(1, _HELD // max(self.indices.size, *map(len, axes_nodes)))
         for start in range(0, max(1, len(where)), block):
             axes = []
             for i, nodes in enumerate(axes_nodes):
                 kernel = np.exp(-0.5 * ((where[start : start + block, i, None] - nodes) / widths[i]) ** 2)
-                axes.append((kernel / (widths[i] * math.sqrt(2 * math.pi))) @ fine_axis(len(nodes)).transform.T)
-            weights, missed = self._separable(places, axes)
+                axes.append(line_coefficients(kernel / (widths[i] * math.sqrt(2 * math.pi))))
+            weights, missed = self._separable(places, axes, height, seen)
             values.append(self.linear(weights, missed, confidence, of=len(where)))
         names = ("value", "error", "noise_sd", "approximation")
         value, error, sd, missed = (np.concatenate([getattr(v, name) for v in values]) for name in names)
         return Answer(value, error, sd, missed, confidence).within(0.0, math.inf)
 
-    def _nodes(self, place: int, width: float = 0.0) -> Floats:
-        """Fine points of a numeric column, in its units: as many as a Gaussian of deviation ``width`` needs.
+    def _nodes(self, place: int, width: float) -> tuple[Floats, bool]:
+        """Fine points of a numeric column, in its units, and whether they see all of a Gaussian of deviation ``width``.
 
         Its cosine coefficients fall like ``exp(-(n width)^2 / 2)`` on [-1, 1]: beyond 8 / width they are below 1e-13.
         """
@@ -253,10 +255,11 @@ class Questions(ABC):
         waves = 8 * (kind.high / 2 - kind.low / 2)
         enough = math.ceil(waves / width) if waves < _FINEST * width else _FINEST
         count = max(_COARSEST, enough, 4 * self.indices.shape[place])
-        return to_user(self.box, [place], fine_axis(count).nodes[:, None])[:, 0]
+        angles = (np.arange(count) + 0.5) * (math.pi / count)
+        return to_user(self.box, [place], np.cos(angles)[:, None])[:, 0], waves <= count * width
 
-    def _condition(self, place: int, condition: Any, softness: Any) -> Floats:
-        """``(1, N)`` coefficients of one condition on one column."""
+    def _condition(self, place: int, condition: Any, softness: Any) -> tuple[Floats, bool]:
+        """``(1, N)`` coefficients of one condition on one column, and whether the points see all of it."""
         kind, name = self.box.columns[place], self.box.names[place]
         if isinstance(kind, Categorical):
             wanted = condition if isinstance(condition, list | tuple | set) else [condition]
@@ -264,25 +267,28 @@ class Questions(ABC):
                 if category not in kind.categories:
                     raise ParameterError(f"{category!r} is no category of column {name!r}: {list(kind.categories)}")
             chosen = [i for i, category in enumerate(kind.categories) if category in wanted]
-            return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :])
+            return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :]), True
         if not isinstance(condition, list | tuple) or len(condition) != 2:
             raise ParameterTypeError(f"the condition on column {name!r} must be a range (low, high), got {condition!r}")
         soft = softness.get(name) if isinstance(softness, Mapping) else softness
         width = (
             (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place]) if soft is None else soft
         )
-        nodes, value = self._nodes(place), np.ones(1)
+        nodes, seen = self._nodes(place, positive_number("softness", width))
+        value = np.ones(1)
         for end, sign in zip(condition, (1, -1), strict=True):
             if end is not None:
                 edge = finite_number(f"an end of the range of {name!r}", end)
-                value = (
-                    value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * positive_number("softness", width)))) / 2
-                )
-        value = np.broadcast_to(value, nodes.shape)
-        return np.asarray((fine_axis(len(nodes)).transform @ value)[None, :])
+                value = value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * width))) / 2
+        return line_coefficients(np.broadcast_to(value, nodes.shape)[None, :]), seen
 
-    def _separable(self, places: Sequence[int], axes: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Weights of products of functions of one column each, ``(m, N_j)`` coefficients, and what they leave out."""
+    def _separable(
+        self, places: Sequence[int], axes: Sequence[Floats], largest: float = math.inf, seen: bool = True
+    ) -> tuple[Floats, Floats]:
+        """Weights of products of functions of one column each, ``(m, N_j)`` coefficients, and what they leave out.
+
+        The products lie between 0 and ``largest``; what coefficients tell counts only if points have ``seen`` them all.
+        """
         rows, frequencies = self.among(places)
         weights = np.zeros((len(axes[0]), self.indices.size))
         kept = np.ones((len(axes[0]), len(rows)))
@@ -291,7 +297,8 @@ class Questions(ABC):
             kept *= np.take(np.pad(axis, ((0, 0), (0, short))) if short > 0 else axis, own, axis=1)
         weights[:, rows] = kept
         whole = np.prod([np.abs(axis).sum(axis=1) for axis in axes], axis=0)
-        return weights, np.maximum(whole - np.abs(kept).sum(axis=1), 0.0)
+        sizes = np.abs(kept).sum(axis=1)
+        return weights, np.minimum(np.maximum(whole - sizes, 0.0) if seen else math.inf, largest + sizes)
 
     # --- models -------------------------------------------------------------------------------------------
 

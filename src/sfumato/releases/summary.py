@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -31,6 +31,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.codec import exact_keys
+from sfumato.releases.following import Enclosed, Lookout, cosines_at, proved_gap
 from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
 from sfumato.releases.showing import Shown
@@ -161,20 +162,23 @@ class SummaryRelease(Shown, Questions, Release):
         if damping == "jackson" and smoothness is None:
             raise ParameterError("damping='jackson' needs smoothness=sf.Smooth(derivatives, bound)")
         places = self.places(columns)
+        lookout = Lookout(self.box, places, self.among(places)[1])
         if len(places) > LARGEST_TENSOR:
             if damping != "none":
                 raise ParameterError(
                     f"damping={damping!r} needs at most {LARGEST_TENSOR} columns: name them in columns"
                 )
-            found = [self._sparse(query, places) for query in queries]
+            found = [self._sparse(query, places, lookout) for query in queries]
         else:
             grid = grid_for(self.box, places, self.indices.shape)
             points = grid.points()
             found = [
-                self._on_grid(query_values(query, points), grid, damping, smoothness, confidence) for query in queries
+                self._followed(query, query_values(query, points), grid, damping, smoothness, confidence, lookout)
+                for query in queries
             ]
-        weights = np.stack([weights for weights, _ in found]) if found else np.zeros((0, self.indices.size))
-        return self.linear(weights, np.array([missed for _, missed in found]), confidence)
+        weights = np.stack([weights for weights, _, _ in found]) if found else np.zeros((0, self.indices.size))
+        known = next((word for word in ("seen", "promised") if any(word == each for *_, each in found)), "proved")
+        return replace(self.linear(weights, np.array([missed for _, missed, _ in found]), confidence), known=known)
 
     def linear(self, weights: Floats, missed: Floats, confidence: float, of: int = 0) -> Answer:
         """``weights`` ``(q, size)`` applied to the moments, where each may also be off by ``missed``.
@@ -224,6 +228,23 @@ class SummaryRelease(Shown, Questions, Release):
     def _taking_part(self) -> NDArray[np.int64]:
         """How many columns take part in each moment."""
         return np.asarray(np.count_nonzero(self.indices.frequencies, axis=1))
+
+    def _followed(
+        self, query: Query, values: Floats, grid: Grid, damping: str, smoothness: Smooth | None, confidence: float,
+        lookout: Lookout,
+    ) -> tuple[Floats, float, str]:  # fmt: skip
+        """Weights of moments, how far they are from the query at its worst place, and how that is known."""
+        weights, missed = self._on_grid(values, grid, damping, smoothness, confidence)
+        if damping == "none" and smoothness is not None:
+            return weights, missed, "promised"
+        rows, frequencies = self.among(grid.columns)
+        if isinstance(query, Enclosed):
+            chosen = np.zeros(grid.shape)
+            chosen[tuple(frequencies.T)] = weights[rows]
+            proved = proved_gap(query, grid, chosen, missed)
+            if math.isfinite(proved):
+                return weights, proved, "proved"
+        return weights, max(missed, lookout.gap(query, weights[rows])), "seen"
 
     def _on_grid(
         self, values: Floats, grid: Grid, damping: str, smoothness: Smooth | None, confidence: float
@@ -284,7 +305,7 @@ class SummaryRelease(Shown, Questions, Release):
             magnified *= 4 / math.pi**2 * math.log(top + 1) + 3
         return missed
 
-    def _sparse(self, query: Query, places: Sequence[int]) -> tuple[Floats, float]:
+    def _sparse(self, query: Query, places: Sequence[int], lookout: Lookout) -> tuple[Floats, float, str]:
         found = sparse_coefficients(query, self.box, places)
         rows, frequencies = self.among(places)
         values, beyond = coefficients_at(found, frequencies)
@@ -292,12 +313,9 @@ class SummaryRelease(Shown, Questions, Release):
         weights[rows] = values
         # A function that is narrow for the sparse grid shows at the points themselves, where the sum of cosines is off.
         some = slice(0, max(1, _LOOKED_AT // len(rows)))
-        angles, seen = np.arccos(np.clip(found.points[some], -1.0, 1.0)), np.tile(values, (len(found.points[some]), 1))
-        for angle, own in zip(angles.T, frequencies.T, strict=True):
-            taking = np.flatnonzero(own)
-            seen[:, taking] *= np.cos(np.outer(angle, own[taking]))
-        off = float(np.abs(found.at_points[some] - seen.sum(axis=1)).max())
-        return weights, max(beyond + found.change, off)
+        there = cosines_at(np.arccos(np.clip(found.points[some], -1.0, 1.0)), frequencies) @ values
+        off = float(np.abs(found.at_points[some] - there).max())
+        return weights, max(beyond + found.change, off, lookout.gap(query, values)), "seen"
 
     # --- what the file holds ------------------------------------------------------------------------------
 

@@ -137,9 +137,10 @@ class DeclaresTheWidth:
     def fit(self, X, y):
         pair = self.bounds
         self.bounds = [pair] * np.asarray(X).shape[1]
-        fitted = super().fit(X, y)
-        self.bounds = pair
-        return fitted
+        try:
+            return super().fit(X, y)
+        finally:
+            self.bounds = pair
 
 
 class DeclaresWhatItSees(DeclaresTheWidth):
