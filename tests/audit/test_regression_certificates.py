@@ -21,10 +21,11 @@ import sfumato as sf
 from opening import numbers_of
 from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
-from sfumato.engines.cells import Counts
+from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.targets.shares import axis_table, shape_of_cells, share_bits
+from sfumato.targets.smoother import Halves
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),
@@ -231,11 +232,8 @@ def test_no_value_raises_or_warns(target):
 
 
 @pytest.mark.parametrize("where", ["interval", "plane", "cube"])
-def test_rows_beyond_64_bits_wrap_and_leave_neighbours_as_far_apart(where):
-    """2**26 rows fit (2**25 of three columns), all in one place; of more, sums are taken modulo 2**64: no less private.
-
-    One step further the numbers are spoilt, and everybody may know it: it depends on the number of rows alone.
-    """
+def test_rows_beyond_64_bits_are_exact_and_leave_neighbours_as_far_apart(where):
+    """2**26 rows (2**25 of three columns), all in one place, are 2**62 steps; of more, sums have a second limb."""
     box = BOXES[where]
     target, basis = smoother(box), lattice("Binning", box)
     certificate = target.certificate(basis, box, None, sf.Privacy(epsilon=1.0))
@@ -243,18 +241,15 @@ def test_rows_beyond_64_bits_wrap_and_leave_neighbours_as_far_apart(where):
     assert fits == {1: 2**26, 2: 2**26, 3: 2**25}[box.dimension]
 
     def values(rows, moved=0):
-        total = np.zeros((2, *shape), dtype=np.int64)
-        corner = (0,) * box.dimension
-        total[(0, *corner)] = (rows - moved) * steps
-        total[(1, *(size - 1 for size in shape))] = moved * steps
-        return target.coefficients(Counts(total, rows), basis, box, certificate)._values
+        low, high = np.zeros((2, 2, *shape), dtype=np.int64)
+        for place, number in (((0,) * (1 + box.dimension), rows - moved), ((1, *(n - 1 for n in shape)), moved)):
+            high[place], low[place] = divmod(number * steps, 2**48)
+        return numbers_of(target.coefficients(Halves(Wide(low, high), rows), basis, box, certificate)).astype(object)
 
-    one = values(1).astype(object)
-    assert (values(fits).astype(object) == fits * one).all()
-    for rows in (fits, 40 * fits):
-        apart = values(rows) - values(rows, 1)  # modulo 2**64, like the noise that is added
-        assert np.abs(apart.astype(object)).sum() <= certificate.bound
-    assert (values(40 * fits).astype(object) != 40 * fits * one).any()
+    one = values(1)
+    for rows in (fits, 40 * fits, 2**62):
+        assert (values(rows) == rows * one).all()
+        assert np.abs(values(rows) - values(rows, 1)).sum() <= certificate.bound
 
 
 # --- Priestley-Chao ---------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ class Total(SumOfRecords):
         return self._shaped(box, values * self.scales(box))
 
     def limits(self, box: Box, values: Floats, widths: Floats, rows: int | None) -> Limits:
-        # Each record was rounded to the grid by half a step; no more than 2**31 of them fit into a sum.
+        # Each record was rounded to the grid by half a step; of a private number of them, 2**31 are allowed for.
         rounding = 1.0 if rows is None else rows / UNIT
         low, high = ((values + sign * (widths + rounding)) * self.scales(box) for sign in (-1, 1))
         if rows is not None:

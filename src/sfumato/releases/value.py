@@ -76,14 +76,17 @@ class ValueRelease(Shown, Release):
         They speak of the records, brought into the box, not of a population that these were drawn from.
 
         Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, all limits hold.
-        Those of quantiles are the box's bounds unless other levels, or a paid ``interval_share``, tell more.
+        Those of quantiles are the box's bounds unless other levels, or a paid ``interval_share``, tell more; those of a
+        sum, where the number of records is private, allow for the rounding of up to ``2**31`` of them.
         """
         probability("confidence", confidence)
         if isinstance(self.summary, Quantiles):
             widths = self.summary.rank_errors(self.guarantee, confidence)
         else:
             assert self.law is not None
-            widths = widths_of_each(self.law, confidence)
+            sizes = np.abs(self.numbers)
+            rounded = np.where(sizes > 2.0**53 * self.law.step, sizes * 2.0**-52, 0.0)  # to doubles, at the door
+            widths = widths_of_each(self.law, confidence) + rounded
         low, high = self.summary.limits(self.box, self.numbers, widths, self.rows)
         value = np.asarray(self.value)
         return _plain(np.minimum(low, value)), _plain(np.maximum(high, value))

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from opening import wide
 from sfumato.core import mechanism, sampling
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
@@ -78,6 +79,8 @@ def test_later_changes_of_the_array_do_not_reach_the_private_vector(monkeypatch)
         (np.zeros(3), EXACT),
         (np.zeros(3, dtype=np.int32), EXACT),
         (np.zeros(3, dtype=np.uint64), EXACT),
+        (wide([0, 1, 2]), REAL),
+        (wide([[0, 1, 2]]), EXACT),
     ],
 )
 def test_private_numbers_must_be_of_the_certificates_kind(values, certificate):
@@ -134,6 +137,26 @@ def test_publish_takes_integers_as_they_are(monkeypatch):
     monkeypatch.setattr(mechanism, "draw", lambda law: np.array([0, 1, -2]))
     found, _, _ = publish(Private(np.array([16, -16, 1], dtype=np.int64), EXACT), PURE)
     assert found.tolist() == [1.0, -15 / 16, -1 / 16]
+
+
+@pytest.mark.parametrize("number", [2**62, -(2**62), 2**63 - 1, 2**80 + 1, -(2**100)])
+@pytest.mark.parametrize("noise", [0, 1, -1, 2**62, -(2**62)])
+def test_publish_takes_integers_of_any_size(number, noise, monkeypatch):
+    """Value and noise are added exactly and rounded once, also where their sum has more than 64 bits."""
+    monkeypatch.setattr(mechanism, "draw", lambda law: np.array([noise, noise, -noise]))
+    private = Private(wide([number, 16, number]), EXACT)
+    assert private.size == 3 and repr(private) == "<private numbers>"
+    found, law, _ = publish(private, PURE)
+    assert found.tolist() == [float(v) * law.step for v in (number + noise, 16 + noise, number - noise)]
+    assert private.size == 0
+
+
+def test_publish_copies_what_it_was_given(monkeypatch):
+    monkeypatch.setattr(mechanism, "draw", lambda law: np.array([0, 0]))
+    values = np.array([16, 32])
+    private = Private(values, EXACT)
+    values[:] = 0
+    assert publish(private, PURE)[0].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("values", [[np.inf, -np.inf], [np.nan, 0.0], [1.7e308, -1.7e308], [5e-324, -0.0]])
