@@ -13,7 +13,7 @@ from typing import Any
 
 import sfumato as sf
 from harness.hostile import BYTES, RAW, UNICODE, some
-from harness.reading import WHO, Container, Record, Wanted, usual
+from harness.reading import WHO, Container, Record, Wanted
 
 _CELLS = (
     *BYTES,
@@ -140,7 +140,9 @@ class Headless(Csv):
     name: str = "csv without a header"
 
     def hostile(self, rng: Random, record: Record) -> Record:
-        return self.record({name: usual(rng, name, rng.randrange(100)) for name in self.columns})
+        line = super().hostile(rng, record)
+        named = {name.encode() for name in self.columns} & {cell.strip(b'"\r') for cell in line.split(self.comma)}
+        return record if named else line  # that would be a header
 
     def build(self, records: Sequence[Record]) -> str:
         with open(self.path, "wb") as file:

@@ -76,6 +76,7 @@ def fuzz(
 ) -> Tally:
     """Compare so many pairs of neighbouring tables, or stop when enough of them can be told apart."""
     tally, watch = Tally(), Watch()
+    doors = [door for door in doors if container is None or container in door.containers()]
     with tempfile.TemporaryDirectory() as folder, watch.standing_in():
         for number in itertools.count() if group is None else (group,):
             if tally.pairs >= pairs or len(tally.failures) >= most_failures:
