@@ -52,8 +52,10 @@ class Csv(Container):
         free = [i for i, name in enumerate(self.columns) if name != WHO and i < len(cells)]
         for i in rng.sample(free, rng.randint(1, len(free))) if free else ():
             cells[i] = some(_CELLS, RAW)(rng)
+            if WHO in self.columns:  # one more cell could make it somebody else's
+                cells[i] = cells[i].replace(self.comma, b"")
         line = self.comma.join(cells)
-        if WHO not in self.columns and rng.random() < 0.5:  # elsewhere it could say that it is somebody else's
+        if WHO not in self.columns and rng.random() < 0.5:
             line = self._torn(rng, record, line)
         return line.replace(b"\n", b"")
 
