@@ -138,14 +138,15 @@ class ParquetFile:
         from pyarrow import parquet
 
         with _readable(self.path):
-            return parquet.read_table(self.path) if self._table is None else self._table
+            return without_views(parquet.read_table(self.path) if self._table is None else self._table)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         if self._table is not None:
-            yield from self._table.select(list(names)).to_batches(max_chunksize=_BATCH)
+            yield from without_views(self._table.select(list(names))).to_batches(max_chunksize=_BATCH)
             return
         with _readable(self.path), self._open() as file:
-            yield from ahead(file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1))
+            batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
+            yield from ahead(map(without_views, batches))
 
     def rows(self) -> int:
         return int(self._rows)
@@ -267,6 +268,19 @@ def _header(line: bytes, delimiter: str) -> list[str]:
         return next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:
         return []
+
+
+def without_views(table: Any) -> Any:
+    """A table or batch whose columns Arrow can do everything with: it cannot pick rows of text views."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    plain = [(types.is_string_view, pa.large_string()), (types.is_binary_view, pa.large_binary())]
+    for place, field in enumerate(table.schema):
+        for is_view, kind in plain:
+            if is_view(field.type):
+                table = table.set_column(place, field.name, table.column(place).cast(kind))
+    return table
 
 
 def holds_numbers(kind: Any) -> bool:

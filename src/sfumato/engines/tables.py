@@ -29,7 +29,7 @@ from sfumato.engines.columns import (
     clean_series,
     identifiers,
 )
-from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed
+from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed, without_views
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -140,6 +140,8 @@ class FrameTable(Table):
     @cached_property
     def native(self) -> Any:
         cleaned = [clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
+        if self._frame.implementation.is_pandas_like():  # by position, again
+            return self._given.assign(**{series.name: series.to_native().array for series in cleaned})
         return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
 
 
@@ -236,10 +238,12 @@ def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence
 
 def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     _check_names(needed, frame.columns)
+    if frame.implementation.is_pyarrow():
+        frame = nw.from_native(without_views(frame.to_native()), eager_only=True)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
         column = _person_column(unit, frame.columns, needed)
-        if len(frame):  # no rows are no condition either, and would be refused
-            frame = frame.filter(unit.rows_kept(identifiers(frame[column])).tolist())
+        kept = np.flatnonzero(unit.rows_kept(identifiers(frame[column])))
+        frame = frame[kept.tolist(), :]  # by position: an index has values, which need not compare
     return FrameTable(frame, declared)
 
 

@@ -665,6 +665,34 @@ def test_no_object_in_a_column_raises(value, make):
         assert open_table(data, box, "row").native["id"].tolist()[1:] == ["a", "a"]
 
 
+def test_the_index_of_a_data_frame_is_not_looked_at():
+    labels = pd.Index(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([text_of_bytes(b"\xff", b"\xff")]))))
+    data = pd.DataFrame({"age": [5.0, 500.0], "id": ["a", "b"]}).set_axis(labels, axis=0)
+    for unit in ("row", sf.Person("id", 1)):
+        table = open_table(data, AGE, unit)
+        assert table.native["age"].tolist() == [5.0, 110.0]
+        assert chunks(table, AGE).ravel().tolist() == [5.0, 110.0]
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_rows_may_all_belong_to_nobody(make):
+    table = open_table(make({"age": [5.0, 15.0], "id": ["", ""]}), AGE, sf.Person("id", 1))
+    assert table.rows == 0
+    assert list(table.native["age"]) == []
+    assert [len(part) for part in table.chunks(AGE, 5)] == []
+
+
+def test_text_views_are_text(tmp_path):
+    data = pa.table({"age": [5.0, 15.0, 25.0], "id": pa.array(["a", "a", "b"], pa.string_view())})
+    parquet.write_table(data, tmp_path / "t.parquet")
+    (tmp_path / "folder.parquet").mkdir()
+    parquet.write_table(data, tmp_path / "folder.parquet" / "t.parquet")
+    for source in (data, tmp_path / "t.parquet", tmp_path / "folder.parquet"):
+        table = open_table(source, AGE, sf.Person("id", 1))
+        assert chunks(table, AGE).ravel().tolist() == [5.0, 25.0]
+        assert table.native["id"].to_pylist() == ["a", "b"]
+
+
 @pytest.mark.parametrize("make", [pa.table, pl.DataFrame])
 def test_categories_may_be_decimals(make):
     box = sf.Box({"stage": sf.Categorical([1, 2])})
