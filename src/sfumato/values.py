@@ -52,7 +52,7 @@ def as_whole(value: Any, limit: int) -> int:
     if abs(double) > limit:
         return limit if double > 0 else -limit
     try:
-        rounded = round(_real(value))  # exact where a double would not be
+        rounded: int = round(_real(value))  # exact where a double would not be
     except Exception:  # an object that only has a value as a double
         rounded = round(double)
     return max(-limit, min(limit, rounded))

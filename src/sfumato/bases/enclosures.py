@@ -2,8 +2,8 @@
 
 A *jet* is a list of intervals that hold the Taylor coefficients ``f(a), f'(a), f''(a)/2, ...`` of a function of one
 angle at every point ``a`` of a cell, for many cells at once. Rules for sums, products and compositions are those of
-Taylor series (Moore, *Interval Analysis*). A constant's jet has one coefficient. What is not known is from minus to plus
-infinity. Rounding is left to a margin of ``1e-9`` where limits are used.
+Taylor series (Moore, *Interval Analysis*). A constant's jet has one coefficient. What is not known is from minus to
+plus infinity. Rounding is left to a margin of ``1e-9`` where limits are used.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _one(told: Told) -> list[Any]:
     rows = [
         (f"error ({_percent(answer)})", [_brief(answer.error)]),
         ("noise sd", [_brief(answer.noise_sd)]),
-        ("approximation", [_brief(told.approximation) if told.approximation else "none"]),
+        ("approximation", [_missed(told)]),
         ("about", ["the records themselves, brought into the box; not a population"]),
     ]
     value = Text.assemble("  ", (rounded(answer.value, answer.error), "bold cyan"), limits)
@@ -129,7 +129,7 @@ def _several(found: Sequence[Told]) -> list[Any]:
             rounded(told.answer.value, told.answer.error),
             _brief(told.answer.error),
             _brief(told.answer.noise_sd),
-            _brief(told.approximation) if told.approximation else "none",
+            _missed(told),
         ]
         for told in found
     ]
@@ -162,8 +162,14 @@ def _data(told: Told) -> dict[str, Any]:
         "confidence": answer.confidence,
         "noise_sd": answer.noise_sd,
         "approximation": answer.approximation,
+        "approximation_known": answer.known,
         "warnings": list(told.notes),
     }
+
+
+def _missed(told: Told) -> str:
+    size = _brief(told.approximation) if told.approximation else "none"
+    return f"{size}, as far as public points show" if told.answer.known == "seen" else size
 
 
 def _percent(answer: Answer) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.core.box import Interval
 from sfumato.expressions.grammar import Parser
 from sfumato.expressions.looking import Sight, Written, look
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.releases.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
+
+_CELLS = 8  # along each column, to see whether a function moves at all
 
 
 def ask(summary: SummaryRelease, text: str, confidence: float = 0.95, damping: str = "none") -> Answer:
@@ -79,7 +82,11 @@ class Question:
 
     def answer(self, confidence: float = 0.95, damping: str = "none") -> Answer:
         """The answer; from the exact moments where there are some, else from the functions' own coefficients."""
-        constant = [part for part, one in zip(self.parts, self.seen, strict=True) if one.low == one.high]
+        constant = [
+            part
+            for part, one in zip(self.parts, self.seen, strict=True)
+            if one.low == one.high and self._constant(part)
+        ]
         if constant and self.statistic == "correlation":
             raise complaint(self.text, constant[0].start, constant[0].end, "a constant has no correlation")
         if self.statistic in ("mean", "share"):
@@ -96,6 +103,13 @@ class Question:
         if same:
             one = one.within(0.0, math.inf)
         return root(one) if self.statistic == "sd" else one
+
+    def _constant(self, part: Node) -> bool:
+        """Whether it is the same everywhere, also between points."""
+        if len(self.columns) > LARGEST_TENSOR:
+            return True  # as far as points show
+        low, high = self._written(part).limits([_CELLS] * len(self.columns))
+        return bool(high.max() - low.min() <= 1e-8 * max(abs(low.min()), abs(high.max())))
 
     # --- means ------------------------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def _on_cells(query: Enclosed, grid: Grid, chosen: Floats) -> float:
 
 
 def _sum_on_cells(grid: Grid, chosen: Floats, counts: Sequence[int], numeric: Sequence[int]) -> tuple[Floats, Floats]:
-    """A sum of cosines in the middles of cells, and how far it moves from there: its slopes, and its bending at most."""
+    """A sum of cosines in the middles of cells, and how far it moves from there: by its slopes, and bending at most."""
     used = np.nonzero(chosen)
     top = [int(own.max(initial=0)) + 1 for own in used]
     kept = chosen[tuple(slice(n) for n in top)]
