@@ -294,7 +294,8 @@ class Rows(Container):
         return [values[n] for n in self.columns if n != self.response], values.get(self.response or "")
 
     def hostile(self, rng: Random, record: Record) -> Record:
-        row = [ANYTHING(rng) if rng.random() < 0.5 else cell for cell in record[0]]
+        given = record[0] if isinstance(record[0], list) else [0.5]
+        row = [ANYTHING(rng) if rng.random() < 0.5 else cell for cell in given]
         if rng.random() < 0.1:  # too short, too long, or no row at all
             row = rng.choice([row[:-1], [*row, 0.5], [], ANYTHING(rng)])
         return row, ANYTHING(rng) if self.response is not None and rng.random() < 0.5 else record[1]

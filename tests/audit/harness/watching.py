@@ -122,6 +122,7 @@ class Watch:
         seen = self.outcome.visible
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", ResourceWarning)  # of whatever is collected meanwhile, by whomever
             try:
                 self._keep(door.opened(data, privacy, self.witness))
                 seen["ending"] = "released"
