@@ -50,8 +50,19 @@ class Failure:
 
     def __str__(self) -> str:
         lines = [f"seed {self.seed}, group {self.number}: {self.group!r}"]
-        lines += [f"  before  {self.before!r}", f"  after   {self.after!r}"]
+        lines += [f"  before  {_shown(self.before)}", f"  after   {_shown(self.after)}"]
         return "\n".join(lines + [f"  {complaint}" for complaint in self.complaints])
+
+
+def _shown(records: list[Any]) -> str:
+    """The records, one by one; some cannot show themselves."""
+    found = []
+    for record in records:
+        try:
+            found.append(repr(record))
+        except Exception as error:
+            found.append(f"<{type(record).__name__} that raises {type(error).__name__} when shown>")
+    return f"[{', '.join(found)}]"
 
 
 @dataclass

@@ -36,6 +36,30 @@ class Rude:
         return "Rude()"
 
 
+class RudeText(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+    __eq__ = __hash__ = Rude._fail
+
+
+class RudeNumber(float):
+    """A number that has no value."""
+
+    __slots__ = ()
+    __eq__ = __hash__ = __float__ = __round__ = __lt__ = __gt__ = __abs__ = __sub__ = Rude._fail
+
+
+def _nest(depth: int, wrap: Callable[[Any], Any]) -> Any:
+    found = wrap(1)
+    for _ in range(depth):
+        found = wrap(found)
+    return found
+
+
+_ENDLESS: list[Any] = []
+_ENDLESS.append(_ENDLESS)
+DEEP = (_nest(3000, lambda inner: (inner,)), _nest(3000, lambda inner: [inner]), _ENDLESS)
 FLOATS = (
     *(math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 10.0, 24.0, 5e-324, -5e-324, 2.2e-308, 1e300, -1e300),
     *(1.7976931348623157e308, -1.7976931348623157e308, 2.0**53, 2.0**53 + 2, -(2.0**63), 2.0**64, 10.000000000000002),
@@ -59,6 +83,9 @@ OBJECTS = (
     *(np.float32(0.5), np.float16(1), np.int8(3), np.uint64(2**64 - 1), np.longdouble("1e4000"), np.complex64(1j)),
     *(np.bool_(True), np.str_("a"), np.bytes_(b"a"), np.array(5.0), np.arange(3.0), np.array([[1, 2], [3, 4]])),
     *([], [1.0], [1, [2]], [[]], (), (1, 2), (1, [2]), {}, {"a": 1}, set(), frozenset(), range(3), object(), Rude()),
+    *(np.datetime64("2020-01-01"), np.timedelta64(5, "s"), np.void(b"ab"), np.array([(1, 2.0)], "i4,f8")[0]),
+    *(Decimal("1E+999999999"), Decimal("-1E-999999999"), Decimal("sNaN123"), fractions.Fraction(10**400, 3)),
+    *(10**5000, -(10**5000), RudeText("a"), RudeNumber(0.5), *DEEP),
     *(int, len, ..., NotImplemented, uuid.UUID(int=1), Exception("a"), memoryview(b"a"), bytearray(b"a"), "9" * 5000),
 )
 

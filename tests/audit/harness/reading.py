@@ -253,7 +253,7 @@ class Matrix(Container):
 
 
 def _double(value: Any) -> float:
-    return value if isinstance(value, float) else 0.0
+    return value if type(value) is float else 0.0
 
 
 def _filled(shape: tuple[int, ...], dtype: str, rows: Sequence[Any]) -> Any:
