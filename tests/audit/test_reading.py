@@ -132,6 +132,14 @@ def _quotes_span_lines() -> contextlib.AbstractContextManager:
     return mock.patch.object(files, "Layout", lambda width, comma, _: lines.Layout(width, comma, True))
 
 
+def _header_shown() -> contextlib.AbstractContextManager:
+    def unnamed(path: str) -> SchemaError:
+        with open(path, "rb") as file:
+            return SchemaError(f"{path}: the first line must name the columns, it is {file.readline()!r}")
+
+    return mock.patch.object(tables, "unnamed", unnamed)
+
+
 def _too_many_rows() -> contextlib.AbstractContextManager:
     real = MemoryEngine.sum
 
@@ -255,6 +263,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a torn line is given last": (_regular(_torn_last), OWN, "csv"),
     "a torn line is dropped": (_regular(_torn_dropped), named("mean"), "csv"),
     "an unclosed quote swallows lines": (_quotes_span_lines, named("count"), "csv"),
+    "the first record of a file without a header is shown": (_header_shown, named("mean"), "csv without a header"),
     "a private number of rows is refused": (_too_many_rows, named("mean", "sum"), "pandas"),
     "a private number of rows wraps around": (_wrapped_sums, named("sum", "count"), "arrow"),
     "a value's type decides on the noise": (_type_chooses_noise, NOISE, "numbers"),

@@ -1,6 +1,6 @@
 """Everything that takes private records, small: targets, estimators, and the functions that add noise to numbers.
 
-A door says which columns it reads and how it is opened. What leaves by it is watched in ``differential``.
+A door says which columns it reads and how it is opened. What leaves by it is looked at in ``watching``.
 """
 
 from __future__ import annotations
