@@ -101,7 +101,7 @@ class Csv(Container):
 
     def __repr__(self) -> str:
         parts = (os.path.basename(self.path), self.newline, self.mark, "quoted" * self.quoted, "ended" * self.ended)
-        return f"csv({','.join(self.columns)}; {', '.join(map(str, parts))})"
+        return f"{self.name}({','.join(self.columns)}; {', '.join(map(str, parts))})"
 
 
 def csv_file(rng: Random, wanted: Wanted) -> Container:
@@ -110,7 +110,7 @@ def csv_file(rng: Random, wanted: Wanted) -> Container:
     return Csv(wanted.named(rng), path, newline, mark, rng.random() < 0.3, rng.random() < 0.7)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Multiline(Csv):
     """A CSV file whose cells may span lines, and whose quotes are all closed, as its owner declares."""
 
@@ -135,7 +135,7 @@ def multiline_file(rng: Random, wanted: Wanted) -> Container:
     return Multiline(wanted.named(rng), os.path.join(wanted.folder, "table.csv"), quoted=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Headless(Csv):
     """A CSV file that begins with a record: it is refused, and nothing in the refusal is that record's."""
 
