@@ -144,6 +144,12 @@ def _own(*columns: str, mapped: bool = False) -> Callable[[Any, sf.Privacy, Witn
     return opened
 
 
+def _beside(data: Any, privacy: sf.Privacy, witness: Witness) -> Any:
+    """A function that asks for a column without bounds, which it is given as it is."""
+    statistic = sf.Statistic(_in_order(("x",), witness), ["x", "g"], sensitivity=1.0)
+    return sf.release(statistic, data, _box(("x",)), privacy)
+
+
 def _black_box(*columns: str) -> Callable[[Any, sf.Privacy, Witness], Any]:
     def opened(data: Any, privacy: sf.Privacy, witness: Witness) -> Any:
         function = _in_order(columns, witness)
@@ -262,6 +268,7 @@ DOORS = (
     Door("a caller's statistic", ("x", "g"), _own("x", "g"), weight=6),
     Door("a caller's statistic of declared columns", ("x", "k"), _own("x", "k", mapped=True), weight=4, by_name=True),
     Door("a caller's statistic of a pair", ("x",), _own("x"), "y", weight=1, persons=False),
+    Door("a caller's statistic beside undeclared columns", ("x", "g"), _beside, weight=2, by_name=True),
     Door("a caller's statistic of numbers", ("x", "t"), _own("x", "t"), weight=2),
     Door("black box", ("x", "g", "k"), _black_box("x", "g", "k"), weight=4, by_name=True),
     Door("private bounds", ("x",), lambda data, privacy, _: sf.private_bounds(data, "x", privacy), by_name=True),
