@@ -8,6 +8,8 @@ further apart than their certificate says, and a caller's function must see ever
     cd tests/audit && python -m harness.differential --pairs 1000000 --seed 1
     cd tests/audit && python -m harness.differential --seed 1 --group 532      # that table and its neighbours again
 
+With ``--door`` or ``--container`` other tables are drawn: give them again to see the same group.
+
 Time and memory are not watched (docs/sharp-edges.md).
 """
 
