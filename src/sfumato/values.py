@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Complex, Real
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def as_whole(value: Any, limit: int) -> int:
     if abs(double) > limit:
         return limit if double > 0 else -limit
     try:
-        rounded: int = round(_real(value))  # exact where a double would not be
+        rounded = index(round(_real(value)))  # exact where a double would not be
     except Exception:  # an object that only has a value as a double
         rounded = round(double)
     return max(-limit, min(limit, rounded))

@@ -64,7 +64,7 @@ def finite(query, points):
 
 
 @given(questions, st.integers(1, 40), st.integers(0, 10**6))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_limits_hold_on_every_cell(text, count, seed):
     query, places = written(text)
     counts = [3 if place == 2 else count + 3 * j for j, place in enumerate(places)]
@@ -83,7 +83,7 @@ def test_limits_hold_on_every_cell(text, count, seed):
 
 
 @given(questions, st.integers(4, 40), st.integers(0, 10**6))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
     query, places = written(text)
     axes = tuple(nested_axis(3) if place == 2 else fine_axis(count + j) for j, place in enumerate(places))
@@ -98,7 +98,7 @@ def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
 
 
 @given(questions, st.sampled_from(["none", "balanced"]), st.integers(0, 10**6))
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_an_approximation_holds_everywhere(text, damping, seed):
     query, places = written(text)
     answer = SUMMARY.answer(query, columns=list(query.columns), damping=damping)

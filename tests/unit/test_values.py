@@ -108,6 +108,24 @@ def test_the_shape_is_that_of_the_container(given, expected):
     assert [None if math.isnan(x) else x for x in found.ravel().tolist()] == wanted.ravel().tolist()
 
 
+def outcome(read, given):
+    """What an onlooker sees: an error, or a type and a shape; and how the first value was read."""
+    try:
+        array = np.asarray(read(given))
+    except (TypeError, ValueError) as error:
+        return type(error).__name__, None
+    return (array.dtype.kind, array.shape), repr(array.tolist()[0])
+
+
+@pytest.mark.parametrize(
+    "other", [20.5, None, "a", 1j, 2**64, 2**64 - 1, [1], [1, 2], Decimal("sNaN"), np.zeros(2)], ids=repr
+)
+def test_one_value_changes_nothing_about_the_others_and_numpy_is_caught(other):
+    """The negative control is what numpy makes of the same lists."""
+    assert outcome(doubles, [10, other]) == outcome(doubles, [10, 20])
+    assert outcome(np.asarray, [10, other]) != outcome(np.asarray, [10, 20])
+
+
 def test_what_was_given_is_left_alone():
     for given in (np.array([1.0, np.nan]), np.ma.array([1, 2], mask=[True, False]), np.array([1, None], dtype=object)):
         before = given.copy()

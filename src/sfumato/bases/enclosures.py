@@ -243,7 +243,9 @@ def erf(u: Jet) -> Jet:
 
 def absolute(u: Jet) -> Jet:
     """The size: it has a kink where it may be zero, so that nothing is known from the second derivative on."""
-    return largest(u, negative(u))
+    found = largest(u, negative(u))
+    found[0] = np.maximum(found[0][0], 0.0), found[0][1]
+    return found
 
 
 def largest(*jets: Jet) -> Jet:

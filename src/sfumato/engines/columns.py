@@ -28,6 +28,13 @@ Floats = NDArray[np.float64]
 _COMPARABLE = (str, bytes, Number, date, time, timedelta, UUID, np.generic)
 
 
+def unlabelled(data: Any) -> Any:
+    """A frame or series without the labels of its rows: pandas looks into an index, whose values are private too."""
+    if hasattr(type(data), "set_axis") and hasattr(type(data), "iloc"):  # the object itself would look there
+        return data.set_axis(range(len(data)), axis=0)
+    return data
+
+
 def check_kind(series: Any, kind: Column) -> None:
     """Refuse a column whose type is not that of its bounds or categories."""
     if not isinstance(kind, Categorical):
@@ -157,8 +164,8 @@ def _as_arrow(series: Any) -> Any:
 
 def _key(value: Any) -> Any:
     """A value that can be compared with others; None for any other, and for what does not equal itself."""
-    known = isinstance(value, _COMPARABLE) or (isinstance(value, tuple) and None not in map(_key, value))
     try:
+        known = isinstance(value, _COMPARABLE) or (isinstance(value, tuple) and None not in map(_key, value))
         return value if known and value == value and hash(value) is not None else None
     except Exception:  # whatever comparing raises, such as that of a signalling not-a-number
         return None

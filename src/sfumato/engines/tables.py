@@ -28,6 +28,7 @@ from sfumato.engines.columns import (
     check_kind,
     clean_series,
     identifiers,
+    unlabelled,
 )
 from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed, without_views
 from sfumato.errors import ParameterTypeError, SchemaError
@@ -140,8 +141,6 @@ class FrameTable(Table):
     @cached_property
     def native(self) -> Any:
         cleaned = [clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
-        if self._frame.implementation.is_pandas_like():  # by position, again
-            return self._given.assign(**{series.name: series.to_native().array for series in cleaned})
         return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
 
 
@@ -211,7 +210,7 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if isinstance(data, np.ndarray):
         return _open_array(data, unit)
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame = nw.from_native(unlabelled(data), eager_only=True)
     except nw.exceptions.DuplicateError:
         raise SchemaError("two columns of the data have the same name") from None
     except TypeError:
@@ -243,7 +242,7 @@ def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
         column = _person_column(unit, frame.columns, needed)
         kept = np.flatnonzero(unit.rows_kept(identifiers(frame[column])))
-        frame = frame[kept.tolist(), :]  # by position: an index has values, which need not compare
+        frame = frame[kept.tolist(), :]
     return FrameTable(frame, declared)
 
 

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from sfumato.core.box import Box, Categorical, Column
 from sfumato.engines.cells import positions
+from sfumato.engines.columns import unlabelled
 from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
@@ -79,6 +80,7 @@ def read_features(data: Any, width: int | None = None) -> Features:
     """
     if sparse.issparse(data):
         raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
+    data = unlabelled(data)
     try:
         frame = nw.from_native(data, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:

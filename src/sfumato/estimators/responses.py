@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from sfumato.core.box import Box, Column
+from sfumato.engines.columns import unlabelled
 from sfumato.engines.files import is_text
 from sfumato.errors import SchemaError
 from sfumato.estimators.inputs import declared_texts, read_features
@@ -25,6 +26,7 @@ def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     """``(rows,)``: y as an array of text or doubles, whichever was declared."""
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
+    y = unlabelled(y)
     given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         _warn_of_a_column()

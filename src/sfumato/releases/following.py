@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 _CELLS = 2**16  # on which a question is enclosed,
 _ALONG = 8192  # and along one column at most
-_TERMS = 2**22  # cosines at points that are held at once
+_TERMS = 2**21  # cosines at points that are held at once
 _LOOKED_AT = 2**14  # points at which a function is looked at, at most
 _LEADS = 4  # of which so many are followed up,
 _SCALES = 12  # at so many distances, each half of the one before,
@@ -174,6 +174,6 @@ def cosines_at(angles: Floats, frequencies: NDArray[Any]) -> Floats:
     """``(m, size)``: the product of cosines of each of ``(size, k)`` frequencies at ``(m, k)`` angles."""
     found = np.ones((len(angles), len(frequencies)))
     for angle, own in zip(angles.T, frequencies.T, strict=True):
-        taking = np.flatnonzero(own)
-        found[:, taking] *= np.cos(np.outer(angle, own[taking]))
+        table = np.cos(np.outer(angle, np.arange(own.max(initial=0) + 1)))
+        found *= np.take(table, own, axis=1)
     return found

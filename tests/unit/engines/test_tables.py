@@ -668,6 +668,7 @@ def test_no_object_in_a_column_raises(value, make):
 def test_the_index_of_a_data_frame_is_not_looked_at():
     labels = pd.Index(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([text_of_bytes(b"\xff", b"\xff")]))))
     data = pd.DataFrame({"age": [5.0, 500.0], "id": ["a", "b"]}).set_axis(labels, axis=0)
+    data["id"] = data["id"].astype(object)
     for unit in ("row", sf.Person("id", 1)):
         table = open_table(data, AGE, unit)
         assert table.native["age"].tolist() == [5.0, 110.0]

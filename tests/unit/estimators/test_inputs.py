@@ -152,3 +152,12 @@ def test_points_have_the_width_of_the_fit():
 def test_what_is_neither_a_list_nor_a_table_is_refused_by_its_type(data):
     with pytest.raises(SchemaError, match=r"X must (be|hold)"):
         read_features(data, 1)
+
+
+def test_the_index_of_a_data_frame_is_not_looked_at():
+    texts = pa.array([b"\xff", b"\xfe"] * 10, pa.binary()).view(pa.string())
+    labels = pd.Index(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([texts]))))
+    X = pd.DataFrame({"x": np.linspace(0, 1, 20)}).set_axis(labels, axis=0)
+    y = pd.Series(["no", "yes"] * 10, dtype=object).set_axis(labels, axis=0)
+    model = PrivateNaiveBayes(bounds={"x": (0, 1)}, classes=["no", "yes"], epsilon=1.0).fit(X, y)
+    assert len(model.predict(X)) == 20

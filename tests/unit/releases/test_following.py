@@ -27,12 +27,9 @@ def holds(answer, truth):
     return abs(answer.value - truth) <= answer.error * (1 + 1e-6) + 1e-4
 
 
-@pytest.mark.parametrize("columns", SUMMARIES)
+@pytest.mark.parametrize(("columns", "damping"), [(1, "none"), (2, "none"), (3, "none"), (1, "balanced")])
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("damping", ["none", "balanced"])
-def test_records_on_a_bump_are_within_the_error(columns, width, damping):
-    if damping == "balanced" and columns > 1:
-        pytest.skip("slow, and the same bound")
+def test_records_on_a_bump_are_within_the_error(columns, damping, width):
     text = " * ".join(f"bump({name}, {at}, {width})" for name, at in zip(NAMES[:columns], PLACES, strict=False))
     answer = SUMMARIES[columns].answer(f"mean({text})", damping=damping)
     assert answer.known == "proved"
