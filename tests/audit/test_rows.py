@@ -181,7 +181,7 @@ def gathered(target, box, data, factor):
     if isinstance(found, Tallies):
         return Tallies([tally * factor for tally in found.open()], found.rows * factor)
     if isinstance(found, smoother.Halves):
-        return smoother.Halves(times(found._sums, factor), found.rows * factor)
+        return smoother.Halves(times(Wide(found._sums), factor), found.rows * factor)
     return found
 
 

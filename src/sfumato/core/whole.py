@@ -7,6 +7,7 @@ is a whole double, so the number becomes a double by one correctly rounded addit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -81,12 +82,13 @@ def map_counts(linear: Callable[[Integers], Integers], counts: Integers | Wide, 
     No sum that it forms may exceed ``gain`` times the sum of the numbers. Where that fits 64 bits the map is applied
     once, else digit by digit: the same numbers, in more time.
     """
+    # Public sizes, and checked whatever the counts are: a digit of every number at once must fit 64 bits.
+    assert math.prod(counts.shape) * gain < 2 ** (62 - _DIGIT), "this map could wrap around 64 bits"
     plain = counts._low if isinstance(counts, Wide) and not counts._high.any() else counts
     if isinstance(plain, np.ndarray) and plain.sum(dtype=np.float64) * gain < 2**61:
         return Wide(linear(plain))
     wide = counts if isinstance(counts, Wide) else Wide(counts)
-    assert wide._low.size * gain < 2 ** (62 - _DIGIT), "a digit of every number at once must fit 64 bits"
-    total = Wide(linear(wide._high >> _BITS))  # below 32: below 2**101 the upper limb has 53 bits
+    total = Wide(linear(wide._high >> _BITS))  # at most 32: below 2**101 the upper limb has 53 bits
     for limb in (wide._high, wide._low):
         for place in range(_BITS - _DIGIT, -1, -_DIGIT):
             total = Wide(total._low << _DIGIT, total._high << _DIGIT) + Wide(linear(limb >> place & 2**_DIGIT - 1))

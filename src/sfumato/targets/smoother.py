@@ -20,7 +20,7 @@ from sfumato.core.certificate import Certificate, certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
-from sfumato.core.whole import Sealed, Wide
+from sfumato.core.whole import Integers, Sealed, Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
@@ -44,10 +44,10 @@ class Halves(Sealed):
 
     __slots__ = ("_sums", "rows")
 
-    def __init__(self, sums: Wide, rows: int) -> None:
+    def __init__(self, sums: Integers | Wide, rows: int) -> None:
         self._sums, self.rows = sums, rows
 
-    def open(self) -> tuple[Wide, Wide]:
+    def open(self) -> tuple[Integers | Wide, Integers | Wide]:
         """For the target on its way to a ``Private`` vector, and for nobody else."""
         return self._sums[0], self._sums[1]
 
@@ -128,7 +128,7 @@ class NadarayaWatson(Target):
             np.add.at(parts[0], place[there], high)
             np.add.at(parts[1], place[there], steps - high)
             rows += len(share)
-        return Halves(total.whole(), rows)
+        return Halves(total.counts(), rows)
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)

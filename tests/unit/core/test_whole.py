@@ -1,14 +1,18 @@
 """Whole numbers beyond 64 bits: closed, of one form, and public maps of them. Against Python's in tests/property."""
 
 import copy
+import math
 import pickle
 
 import numpy as np
 import pytest
 
+import sfumato as sf
 from opening import numbers_of, wide
 from sfumato.core.whole import Wide, map_counts
+from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import PrivateDataError
+from sfumato.targets.shares import shape_of_cells, share_bits
 
 SECRET = 123_456_789 * 2**40
 
@@ -58,9 +62,18 @@ def test_parts_and_shapes():
     assert numbers_of(Wide.joined([square[0], square[1][:1]])).tolist() == [2**70, -1, 3]
 
 
-def test_a_map_must_not_be_able_to_wrap_around():
+@pytest.mark.parametrize("number", [0, 1, 2**62, 2**70])
+def test_a_map_that_could_wrap_around_is_refused_whatever_the_counts_are(number):
     with pytest.raises(AssertionError, match="64 bits"):
-        map_counts(lambda x: x, wide([2**70] * 4), 2**52)
+        map_counts(lambda x: x, wide([number] * 4), 2**52)
+
+
+def test_every_table_of_the_library_may_be_applied():
+    """Public sizes: cells times the largest sum of a record's shares."""
+    for columns in (1, 2, 3):
+        box = sf.Box([(0, 1)] * columns)
+        assert math.prod(shape_of_cells(box, 1)) * 2 ** share_bits(box) < 2**54
+    assert MAX_CELLS * 2**27 < 2**54  # naive Bayes: 24 bits, and at most three times as much for moments
 
 
 def test_maps_of_usual_counts_are_applied_once():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from opening import numbers_of
-from sfumato.core.whole import LARGEST_STEP
+from sfumato.core.whole import LARGEST_STEP, Wide
 from sfumato.engines.totals import MOST_ROWS, RunningTotal
 from sfumato.errors import ParameterError, PrivateDataError
 
@@ -30,6 +30,13 @@ def test_the_64_bits_are_emptied_before_they_are_full():
         assert 0 < part[0] <= 2**62
     assert numbers_of(total.whole()).tolist() == [1000 * 2**62]
     assert numbers_of(total.whole()).tolist() == [1000 * 2**62]  # looking changes nothing
+    assert isinstance(total.counts(), Wide) and numbers_of(total.counts()).tolist() == [1000 * 2**62]
+
+
+def test_what_fits_64_bits_stays_there_for_tables():
+    total = RunningTotal((1,), 2**12)
+    total.part(MOST_ROWS)[:] += MOST_ROWS * 2**12
+    assert total.counts().dtype == np.int64 and total.counts().tolist() == [2**36]
 
 
 @pytest.mark.parametrize("largest", [0, LARGEST_STEP + 1])
