@@ -13,7 +13,7 @@ from typing import Any
 
 import sfumato as sf
 from harness.hostile import BYTES, RAW, UNICODE, some
-from harness.reading import WHO, Container, Record, Wanted
+from harness.reading import WHO, Container, Record, Wanted, person
 
 _CELLS = (
     *BYTES,
@@ -34,6 +34,7 @@ class Csv(Container):
     mark: bytes = b""
     quoted: bool = False
     ended: bool = True  # whether the last line ends
+    latin: bool = False  # whether names are written in latin-1, and so are no UTF-8
     name: str = "csv"
 
     @property
@@ -45,7 +46,10 @@ class Csv(Container):
         return b'"' + text.replace(b'"', b'""') + b'"' if self.quoted else text
 
     def record(self, values: Mapping[str, Any]) -> Record:
-        return self.comma.join(self._cell(f"p{values[n]}" if n == WHO else values[n]) for n in self.columns)
+        cells = {name: self._cell(person(values[name]) if name == WHO else values[name]) for name in self.columns}
+        if self.latin and WHO in cells:
+            cells[WHO] = b"M" + bytes([0xE0 + values[WHO]]) + b"ller"
+        return self.comma.join(cells[name] for name in self.columns)
 
     def hostile(self, rng: Random, record: Record) -> Record:
         cells = record.split(self.comma)
@@ -100,14 +104,15 @@ class Csv(Container):
         return self.path
 
     def __repr__(self) -> str:
-        parts = (os.path.basename(self.path), self.newline, self.mark, "quoted" * self.quoted, "ended" * self.ended)
+        flags = "quoted" * self.quoted, "ended" * self.ended, "latin" * self.latin
+        parts = os.path.basename(self.path), self.newline, self.mark, *flags
         return f"{self.name}({','.join(self.columns)}; {', '.join(map(str, parts))})"
 
 
 def csv_file(rng: Random, wanted: Wanted) -> Container:
     path = os.path.join(wanted.folder, "table" + rng.choice([".csv", ".csv", ".csv", ".tsv", ".csv.gz"]))
     newline, mark = rng.choice([b"\n", b"\n", b"\r\n"]), rng.choice([b"", b"", b"\xef\xbb\xbf"])
-    return Csv(wanted.named(rng), path, newline, mark, rng.random() < 0.3, rng.random() < 0.7)
+    return Csv(wanted.named(rng), path, newline, mark, *(rng.random() < chance for chance in (0.3, 0.7, 0.3)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -194,7 +194,7 @@ def _dates_in_a_dictionary(values: list[Any]) -> Any:
 
 
 def _four_bytes(text: str) -> bytes:
-    return text.encode().ljust(4)[:4]
+    return text.encode().rjust(4)[-4:]
 
 
 def _nested(value: Any) -> list[int]:
@@ -267,7 +267,7 @@ def _singles(values: list[Any]) -> Any:
         return pd.Series(np.array(values, dtype=np.float64).astype(np.float32))
 
 
-_CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"p{i}" for i in range(40)), *TEXTS)),)
+_CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"person-{i}" for i in range(40)), *TEXTS)),)
 _MIXED = (*_CATEGORIES, 1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
 _by_name = {kind.name: kind for kind in ARROW}
 PANDAS = (

@@ -24,9 +24,23 @@ NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
 CODES = (0, 1, 2.5)  # categories that are numbers
 _NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64")
+_FIRST = 100  # the number of the first person, where names are numbers; 8 bits hold the last one's
 WHO = "who"
 LABEL = "label"  # of a row, in a data frame that has labels
 Record = Any
+
+
+def person(number: int) -> str:
+    """What a person is called, where names are text: nothing that is drawn by chance."""
+    return f"person-{number}"
+
+
+def stranger(draw: Callable[[], Any]) -> Any:
+    """A name of nobody who is there: replacing a person by another one who is would change two."""
+    name = draw()
+    while type(name) in (int, float) and _FIRST <= name < _FIRST + 28:
+        name = draw()
+    return name
 
 
 def usual(rng: Random, name: str, person: int) -> Any:
@@ -96,7 +110,8 @@ class Frame(Container):
         if base_of(name) != "any":
             return kind.stored(value)
         who = value if name in (WHO, LABEL) else 0
-        return kind.stored(100 + who if kind.base == "number" else f"p{who}")
+        stored = kind.stored(_FIRST + who if kind.base == "number" else person(who))
+        return stored + b"\xff" if isinstance(stored, bytes) and kind.name != "fixed_size_binary" else stored
 
     def hostile(self, rng: Random, record: Record) -> Record:
         free = [i for i, name in enumerate(self.columns) if name != WHO]
@@ -105,7 +120,7 @@ class Frame(Container):
 
     def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
         place = self.columns.index(WHO)
-        name = self.kinds[place].hostile(rng)
+        name = stranger(lambda: self.kinds[place].hostile(rng))
         return [(*record[:place], name, *record[place + 1 :]) for record in records]
 
     def build(self, records: Sequence[Record]) -> Any:
@@ -210,7 +225,7 @@ class Matrix(Container):
     def record(self, values: Mapping[str, Any]) -> Record:
         cells = [values[n] for n in self.columns if n not in (self.response, WHO)]
         if self.persons:
-            cells[0] = 100 + values[WHO]
+            cells[0] = _FIRST + values[WHO]
         return tuple(cells if self.dtype == "O" else map(float, cells)), values.get(self.response or "")
 
     def _number(self, rng: Random, dtype: str) -> Any:
@@ -232,7 +247,7 @@ class Matrix(Container):
         return tuple(cells), UNICODE(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
 
     def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
-        name = self._number(rng, self.dtype)
+        name = stranger(lambda: self._number(rng, self.dtype))
         return [((name, *cells[1:]), response) for cells, response in records]
 
     def build(self, records: Sequence[Record]) -> Any:
