@@ -111,7 +111,7 @@ class Frame(Container):
             return kind.stored(value)
         who = value if name in (WHO, LABEL) else 0
         stored = kind.stored(_FIRST + who if kind.base == "number" else person(who))
-        return stored + b"\xff" if isinstance(stored, bytes) and kind.name != "fixed_size_binary" else stored
+        return stored + b"\xff" if isinstance(stored, bytes) and "fixed" not in kind.name else stored
 
     def hostile(self, rng: Random, record: Record) -> Record:
         free = [i for i, name in enumerate(self.columns) if name != WHO]
