@@ -47,6 +47,10 @@ class File(Protocol):
         """Record batches of some columns, of any number of rows, in the order of the file."""
         ...
 
+    def stored(self, name: str) -> Iterator[Any]:
+        """Arrays of one column as it stands in the file, not converted: different values stay different."""
+        ...
+
     def rows(self) -> int:
         """The number of records."""
         ...
@@ -148,6 +152,9 @@ class ParquetFile:
             batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
             yield from ahead(map(without_views, batches))
 
+    def stored(self, name: str) -> Iterator[Any]:
+        return (batch.column(name) for batch in self.batches([name], {}))
+
     def rows(self) -> int:
         return int(self._rows)
 
@@ -216,6 +223,9 @@ class CsvFile:
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         yield from ahead(self._read(names, declared))
+
+    def stored(self, name: str) -> Iterator[Any]:
+        return (self._parsed(run, [name]).column(name) for run, _ in self._runs())
 
     def rows(self) -> int:
         return sum(count for _, count in self._runs())

@@ -230,8 +230,7 @@ def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence
     if not isinstance(unit, Person):
         return FileTable(file, declared)
     column = _person_column(unit, file.names, needed)
-    batches = (batch.column(column) for batch in file.batches([column], declared))
-    whole = itertools.chain.from_iterable(arrow_identifiers(batch) for batch in batches)
+    whole = itertools.chain.from_iterable(map(arrow_identifiers, file.stored(column)))
     return FileTable(file, declared, unit.rows_kept(whole))
 
 

@@ -54,7 +54,7 @@ def reads(monkeypatch):
     """Which columns have been read, one entry for each pass over a file."""
     passes = []
     for kind in (files.CsvFile, files.ParquetFile):
-        for name in ("batches", "whole", "rows"):
+        for name in ("batches", "whole", "stored", "rows"):
             monkeypatch.setattr(kind, name, spied(passes, name, getattr(kind, name)))
     return passes
 
@@ -113,11 +113,19 @@ def test_a_pass_may_be_left_early(path):
 @pytest.mark.parametrize("rows", [1, 2, 1000])
 def test_persons_keep_their_first_rows(path, rows, reads):
     table = open_table(path, BOTH, sf.Person("id", 1))
-    assert [tuple(entry[1]) for entry in reads] == [("id",)]  # to find them
+    assert reads[0] == ("stored", "id")  # to find them
+    assert all(names == ["id"] for _, names in reads[1:])
     counts = MemoryEngine(chunk_rows=rows).count(table, Cells(BOTH, (11, 2)))
     assert counts.rows == table.rows == 2
     assert np.argwhere(counts._tally).tolist() == [[0, 0], [1, 1]]
     assert table.native["age"].to_pylist() == [5.0, 15.0]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_identifiers_that_are_no_text_stay_different(ending, tmp_path):
+    lines = ["age,id", "5,M\xfcller", "15,M\xf6ller", '25,"M\xfcller"', "35,M\ufffdller", ""]
+    (tmp_path / "t.csv").write_bytes(ending.join(lines).replace("\ufffd", "?").encode("latin-1"))
+    assert records(tmp_path / "t.csv", AGE, sf.Person("id", 1)) == [(5.0,), (15.0,), (35.0,)]
 
 
 def test_the_identifier_of_a_file_must_be_a_column(path):
@@ -260,8 +268,8 @@ def test_streaming_gives_the_records_of_the_whole(tmp_path_factory, text):
     assert table.rows == open_table(file, BOTH, "row").rows == len(whole)
 
 
-def records(file, box=BOTH):
-    table = open_table(file, box, "row")
+def records(file, box=BOTH, unit="row"):
+    table = open_table(file, box, unit)
     return [record for columns in table.batches(box, 3) for record in zip(*map(_listed, columns), strict=True)]
 
 
