@@ -11,6 +11,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
@@ -27,7 +28,8 @@ def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
     y = unlabelled(y)
-    given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    whole = pa.chunked_array([y]) if isinstance(y, pa.Array) else y  # a column that narwhals knows, whatever it holds
+    given = nw.from_native(whole, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         _warn_of_a_column()
         given = given[given.columns[0]]

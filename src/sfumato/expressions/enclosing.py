@@ -20,7 +20,9 @@ Floats = NDArray[np.float64]
 
 _ORDER = 8  # derivatives that are looked at
 _FINE = (1024, 128, 64, 48)  # cells along a column whose derivatives are wanted, for one to four columns,
-_COARSE = (1, 32, 8, 4)  # and along each of the others
+_COARSE = (1, 32, 8, 4)  # and along each of the others;
+_MOST = 2**16  # in all, where there are many categories,
+_FEWEST = 16  # but at least so many
 
 _RULES: dict[Any, Callable[..., enc.Jet]] = {
     np.add: enc.add,
@@ -57,10 +59,12 @@ def limits(node: Node, columns: Sequence[str], box: Box, counts: Sequence[int]) 
 def unseen(node: Node, columns: Sequence[str], box: Box, counts: Sequence[int]) -> float:
     """A bound on what interpolation at ``counts`` even angles along each column cannot see (categories: all of it)."""
     numeric = [j for j, name in enumerate(columns) if not isinstance(_kind(box, name), Categorical)]
+    categories = math.prod(len(k.categories) for k in (_kind(box, n) for n in columns) if isinstance(k, Categorical))
     bounds = []
     for j in numeric:
         few = _COARSE[len(numeric) - 1]
-        angles = _cells(columns, box, [_FINE[len(numeric) - 1] if k == j else few for k in range(len(columns))])
+        many = max(_FEWEST, min(_FINE[len(numeric) - 1], _MOST // (categories * few ** (len(numeric) - 1))))
+        angles = _cells(columns, box, [many if k == j else few for k in range(len(columns))])
         given = {
             name: _moving(box, name, *ends) if k == j else _interval(box, name, *ends)
             for k, (name, ends) in enumerate(angles.items())

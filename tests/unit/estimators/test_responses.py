@@ -136,6 +136,15 @@ def test_one_column_is_taken_with_a_warning(y):
     assert found.astype(float).tolist() == [1.0, 0.0]
 
 
+def test_text_that_cannot_be_decoded_is_none_of_the_classes():
+    offsets, letters = pa.py_buffer(np.array([0, 1, 3], dtype=np.int32).tobytes()), pa.py_buffer(b"\xffno")
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, offsets, letters])
+    for y in (broken, pa.chunked_array([broken])):
+        found = read_response(y, TEXT, 2)
+        assert found[0] not in ("no", "yes")
+        assert found[1] == "no"
+
+
 def test_lists_of_one_are_their_value_and_nothing_is_said():
     """A warning would tell what the entries are."""
     with warnings.catch_warnings():
