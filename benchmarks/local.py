@@ -59,7 +59,7 @@ def shares(records: np.ndarray, side: int) -> np.ndarray:
 def collect(protocol: Any, records: np.ndarray) -> Any:
     """Encode and collect everybody."""
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(records))
+    collector.add_batch(protocol.encode_many(records))
     return collector.release()
 
 
@@ -125,7 +125,7 @@ def speed(count: int = 10**7) -> list[dict[str, Any]]:
         encoded.append(time.perf_counter() - start)
         collector = protocol.collector()
         start = time.perf_counter()
-        collector.add_many(reports)
+        collector.add_batch(reports)
         collected.append(time.perf_counter() - start)
     at = {"section": f"{count:,} people, density on a {SIDE} x {SIDE} lattice"}
     ours, theirs = float(np.median(encoded[1:]) + np.median(collected[1:])), float(np.median(words[1:]))
@@ -145,7 +145,7 @@ def collector_memory(protocol: Any, reports: bytes) -> float:
 
     tracemalloc.start()
     collector = protocol.collector()
-    collector.add_many(reports)
+    collector.add_batch(reports)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 2**20

@@ -26,8 +26,8 @@ collector = protocol.collector()
 collector.add(report, user=0)
 collector.add(b"not a report", user=1)
 morning, evening = protocol.collector(), protocol.collector()
-morning.add_many(protocol.encode_many(records[1:100_000], first_user=1), first_user=1)
-evening.add_many(protocol.encode_many(records[100_000:], first_user=100_000), first_user=100_000)
+morning.add_batch(protocol.encode_many(records[1:100_000], first_user=1), first_user=1)
+evening.add_batch(protocol.encode_many(records[100_000:], first_user=100_000), first_user=100_000)
 collector = collector + morning + evening
 print(collector)
 
@@ -42,7 +42,7 @@ smoker = rng.random(people) < 0.3
 ill = rng.random(people) < np.where(smoker, 0.4, 0.1)
 tables = sf.local.Marginals(answers, epsilon=1.0, ways=2)
 asked = tables.collector()
-asked.add_many(
+asked.add_batch(
     tables.encode_many([("yes" if s else "no", "yes" if i else "no") for s, i in zip(smoker, ill, strict=True)])
 )
 release = asked.release()
@@ -53,7 +53,7 @@ print(f"smokers: {release.table('smoker')[1]:.3f}; ill among them {joint[1, 1] /
 # Smooth questions, asked after the collection.
 moments = sf.local.SmoothQueries(box, epsilon=1.0, degree=6, interactions=2)
 told = moments.collector()
-told.add_many(moments.encode_many(records))
+told.add_batch(moments.encode_many(records))
 summary = told.release()
 print("mean age:", summary.mean("age"))
 print(summary.guarantee)

@@ -16,7 +16,7 @@ FILES = sorted(SRC.rglob("*.py"))
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"errors", "_version", "checks", "extras", "threads", "values"},
+    {"errors", "_version", "checks", "extras", "plain_files", "strict_json", "threads", "values"},
     {"core"},
     {"bases"},
     {"releases", "expressions"},
@@ -146,7 +146,8 @@ made += [sf.local.SmoothQueries(numbers, epsilon=1.0), sf.local.Marginals(groups
 for protocol in made:
     record = [0.0] * protocol.box.dimension
     collector = protocol.collector()
-    assert collector.add(protocol.encode(record, user=3), user=3) and collector.add_many(protocol.encode_many([record]))
+    assert collector.add(protocol.encode(record, user=3), user=3)
+    assert collector.add_batch(protocol.encode_many([record]))
     protocol.fingerprint, protocol.guarantee
 heavy = ["scipy", "pyarrow", "narwhals", "safetensors", "pandas", "polars", "sklearn", "sfumato.releases"]
 print([m for m in heavy if m in sys.modules])

@@ -41,7 +41,9 @@ def test_the_most_negative_number_is_not_valid():
 
 def test_laplace_noise_that_would_have_to_be_clamped_is_refused():
     with pytest.raises(ParameterError, match="cannot serve"):
-        LaplaceChannel(0.001, 2**17, 1)
+        LaplaceChannel(0.00001, 2**12, 1)
+    with pytest.raises(ParameterError, match="at most 4,096 of them"):
+        LaplaceChannel(1.0, 2**12 + 1, 1)
 
 
 @pytest.mark.parametrize("dimension", [2, 4, 121])
@@ -110,14 +112,14 @@ def test_a_forged_checkpoint_is_refused(tmp_path, change):
 
     protocol = sf.local.Density(Box([(0, 1)]), 1.0, lattice=3, seed=1)
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(np.zeros((50, 1))))
+    collector.add_batch(protocol.encode_many(np.zeros((50, 1))))
     collector.save(tmp_path / "good")
     with safe_open(tmp_path / "good", framework="numpy") as stored:
         about = json.loads(stored.metadata()["sfumato-collector"])
         arrays = {key: stored.get_tensor(key) for key in stored.keys()}  # noqa: SIM118
     (tmp_path / "bad").write_bytes(save(arrays, metadata={"sfumato-collector": json.dumps({**about, **change})}))
     with pytest.raises(FileFormatError):
-        sf.local.Collector.resume(tmp_path / "bad")
+        sf.local.Collector.resume(tmp_path / "bad", protocol)
 
 
 def test_tiny_epsilons_would_break_the_promise():

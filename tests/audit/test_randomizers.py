@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from fractions import Fraction
@@ -232,10 +233,11 @@ def test_split_numbers_lose_exactly_epsilon_at_most(epsilon, shares, monkeypatch
 def test_clamping_the_noise_costs_nothing(epsilon):
     """The tail that is heaped on the limit: geometric sums, for the two ends of the range."""
     channel = LaplaceChannel(epsilon, 3, 1)
-    scale, limit = channel._randomizer().scale, channel._limit()
-    heaped = [Fraction(limit - c) / scale for c in (0, LaplaceNumber.steps)]  # minus log of each tail, up to a constant
-    assert limit > LaplaceNumber.steps
-    assert 3 * (heaped[0] - heaped[1]) == as_written(epsilon)
+    scale, low, high = channel._randomizer().scale, -channel._noise, channel.largest
+    for limit in (low, high):
+        heaped = [abs(Fraction(limit - c)) / scale for c in (0, LaplaceNumber.steps)]  # minus log of each tail
+        assert 3 * abs(heaped[0] - heaped[1]) == as_written(epsilon)
+    assert low < 0 < LaplaceNumber.steps < high
 
 
 def chebyshev_coefficients(record):
@@ -382,7 +384,7 @@ def test_everything_but_the_payload_is_the_same_for_every_record(protocol, recwa
 
 
 def test_the_number_that_a_device_draws_does_not_depend_on_the_record(monkeypatch):
-    protocol, asked = BITS[0], []
+    protocol, asked = dataclasses.replace(BITS[0], numbers="drawn"), []
     monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or np.array([77]))
     reports = [protocol.encode(record) for record in ODD]
     assert asked == [[protocol.users]] * len(ODD)

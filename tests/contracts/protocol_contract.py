@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.errors import ParameterError
 from sfumato.local import Collector
 from sfumato.local.wire import pack_report
 
@@ -40,9 +41,18 @@ class ProtocolContract:
     def filled(self, batch):
         return self.collected(batch)
 
+    @property
+    def drawn(self):
+        """The same protocol for devices that draw their numbers; None where that is refused."""
+        if self.protocol.channel_name in ("likelihood", "loglog"):
+            with pytest.raises(ParameterError, match="needs numbers='given'"):
+                dataclasses.replace(self.protocol, numbers="drawn")
+            return None
+        return dataclasses.replace(self.protocol, numbers="drawn")
+
     def collected(self, batch):
         collector = self.protocol.collector()
-        collector.add_many(batch)
+        collector.add_batch(batch)
         return collector
 
     def separate(self, batch):
@@ -78,17 +88,46 @@ class ProtocolContract:
 
     def test_sizes_of_reports(self, batch):
         assert len(self.protocol.encode(self.records()[0], user=5)) == 10 + self.width
-        assert len(self.protocol.encode(self.records()[0])) == 18 + self.width
+        if self.drawn is not None:
+            assert len(self.drawn.encode(self.records()[0])) == 18 + self.width
         bits = self.protocol.channel.bitwise
         assert len(batch) == 30 + ((self.people + 7) // 8 if bits else self.people * self.width)
 
     def test_what_is_encoded_is_taken(self, batch):
         collector = self.protocol.collector()
-        assert collector.add_many(batch) == self.people
+        assert collector.add_batch(batch) == self.people
         assert collector.add(self.protocol.encode(self.records()[0], user=5 + self.people), user=5 + self.people)
-        assert collector.add(self.protocol.encode(self.records()[0]))
-        assert collector.reports == self.people + 2
+        assert collector.reports == self.people + 1
         assert not collector.rejected
+
+    def test_devices_that_draw_their_numbers_are_taken_where_that_was_agreed_on(self):
+        if self.drawn is None:
+            return
+        collector, report = self.drawn.collector(), self.drawn.encode(self.records()[0])
+        assert collector.add(report) and not self.protocol.collector().add(report)
+        assert collector.reports == 1 and not collector.rejected
+
+    def test_frames_are_taken(self, batch, filled):
+        framed = [self.protocol.frame(report, user=5 + i) for i, report in enumerate(self.separate(batch))]
+        collector = self.protocol.collector()
+        assert collector.add_frames(self.protocol.file_head + b"".join(framed)) == self.people
+        assert same(collector, filled)
+
+    def test_batches_that_are_sealed_are_taken_with_the_key_only(self, batch, filled):
+        key, collector = bytes(range(32)), self.protocol.collector()
+        sealed = self.protocol.encode_many(self.records(), first_user=5, key=key)
+        for data, given, reason in (
+            (sealed, None, "no key"),
+            (batch, key, "not sealed"),
+            (sealed, key[1:], "another key"),
+        ):
+            assert collector.add_batch(data, key=given) == 0
+            assert collector.rejected.pop(reason) == 1
+        for place in range(0, len(sealed), max(1, len(sealed) // 50)):
+            forged = bytearray(sealed)
+            forged[place] ^= 16
+            assert collector.add_batch(bytes(forged), key=key) == 0
+        assert collector.add_batch(sealed, key=key) == self.people
 
     def test_one_by_one_is_all_at_once(self, batch, filled):
         one = self.protocol.collector()
@@ -123,7 +162,7 @@ class ProtocolContract:
 
     def test_a_checkpoint_gives_the_same_collector(self, filled, tmp_path):
         filled.save(tmp_path / "c", 99)
-        resumed, position = Collector.resume(tmp_path / "c")
+        resumed, position = Collector.resume(tmp_path / "c", self.protocol)
         assert position == 99
         assert same(resumed, filled)
         for mine, theirs in zip(resumed.estimate(), filled.estimate(), strict=True):
@@ -131,14 +170,14 @@ class ProtocolContract:
 
     def test_second_reports_are_refused(self, batch, filled):
         before = {name: values.copy() for name, values in filled._state.items()}
-        assert filled.add_many(batch) == 0
+        assert filled.add_batch(batch) == 0
         assert filled.add(self.separate(batch)[0], user=5) is False
         assert filled.rejected == {"second report": self.people + 1}
         assert all(np.array_equal(values, filled._state[name]) for name, values in before.items())
 
     def test_other_reports_are_rejected(self, batch):
         other = dataclasses.replace(self.protocol, seed=123).collector()
-        assert other.add_many(batch) == 0
+        assert other.add_batch(batch) == 0
         assert other.add(self.separate(batch)[0], user=5) is False
         assert other.rejected == {"another protocol": 2}
         for size in (0, 5, 10, 9 + self.width):
@@ -161,4 +200,4 @@ class ProtocolContract:
             assert loaded.arrays()[name].tobytes() == values.tobytes()
 
     def test_records_of_nobody(self):
-        assert self.protocol.collector().add_many(self.protocol.encode_many(self.records()[:0])) == 0
+        assert self.protocol.collector().add_batch(self.protocol.encode_many(self.records()[:0])) == 0

@@ -17,7 +17,7 @@ class CollectedContract(ReleaseContract):
     def make(self, data=None):
         records = np.linspace(0, 1, 50) if data is None else data
         collector = self.protocol.collector()
-        collector.add_many(self.protocol.encode_many(self.arranged(records)))
+        collector.add_batch(self.protocol.encode_many(self.arranged(records)))
         return collector.release()
 
     def arranged(self, records):

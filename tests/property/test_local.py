@@ -32,7 +32,7 @@ values = st.one_of(
     numbers, st.none(), st.booleans(), st.text(max_size=4), st.sampled_from("abc"), st.binary(max_size=3), st.just(2.5)
 )
 protocols = st.sampled_from(PROTOCOLS)
-users = st.integers(0, 10**6 - 1)
+users = st.integers(0, 10**6 - 2)
 
 
 def as_float(value):
@@ -56,7 +56,7 @@ def test_any_record_is_encoded_and_taken(protocol, data, user):
     as_mapping = dict(zip(protocol.box.names, record, strict=True))
     collector = protocol.collector()
     assert collector.add(quietly(protocol.encode, record, user=user), user=user)
-    assert collector.add(quietly(protocol.encode, as_mapping))
+    assert collector.add(quietly(protocol.encode, as_mapping, user=user + 1), user=user + 1)
     assert not collector.rejected
 
 
@@ -65,7 +65,7 @@ def test_any_array_is_encoded_and_taken(records, first):
     first = min(first, 10**6 - len(records))
     for protocol in PROTOCOLS[:5]:
         collector = protocol.collector()
-        assert collector.add_many(quietly(protocol.encode_many, records, first_user=first)) == len(records)
+        assert collector.add_batch(quietly(protocol.encode_many, records, first_user=first)) == len(records)
         if len(records):
             release = collector.release()
             assert all(np.isfinite(part).all() for part in release.arrays().values())
@@ -75,7 +75,7 @@ def test_any_array_is_encoded_and_taken(records, first):
 def test_any_categories_give_tables(rows):
     protocol = PROTOCOLS[-1]
     collector = protocol.collector()
-    assert collector.add_many(quietly(protocol.encode_many, [list(row) for row in rows])) == len(rows)
+    assert collector.add_batch(quietly(protocol.encode_many, [list(row) for row in rows])) == len(rows)
     if rows:
         table = quietly(collector.release().table, ["a", "b"])
         assert table.min() >= 0
@@ -86,7 +86,7 @@ def test_any_categories_give_tables(rows):
 
 
 @settings(max_examples=300)
-@given(st.one_of(st.binary(max_size=40), st.binary(max_size=9).map(lambda tail: b"\x01\x00" + P.fingerprint + tail)))
+@given(st.one_of(st.binary(max_size=40), st.binary(max_size=9).map(lambda tail: b"\x02\x00" + P.fingerprint + tail)))
 def test_any_bytes_are_a_report_or_rejected(data):
     try:
         payload, slot = unpack_report(data, P.fingerprint, 1)
@@ -110,9 +110,39 @@ def test_any_damage_to_a_batch_is_survived(data):
         else:
             batch[place:place] = data.draw(st.binary(max_size=10))
     collector = P.collector()
-    taken = quietly(collector.add_many, bytes(batch))
+    taken = quietly(collector.add_batch, bytes(batch))
     assert taken == collector.reports == int(collector._state["bits"].sum())
     assert 0 <= taken <= 8 * len(batch)
+
+
+GOOD = pack_report(P.fingerprint, b"\x01", None)
+FRAMES = [P.frame(GOOD, user=user) for user in range(8)]
+evil = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from([FRAMES[0], GOOD, P.file_head, P.fingerprint * 5, b"".join(FRAMES[:3]), GOOD[:-1] + b"\x02"]),
+)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_no_message_and_no_damage_touches_anybody_elses_report(data):
+    """Senders say anything, frames are torn, changed and grown: whoever was not touched is counted, once."""
+    sent, touched = [], set()
+    for user, frame in enumerate(FRAMES):
+        for k in range(data.draw(st.integers(0, 1))):
+            sent.append(P.frame(data.draw(evil), user=1000 + 8 * user + k))
+        if data.draw(st.integers(0, 3)) == 0:
+            touched.add(user)
+            at, end = sorted(data.draw(st.tuples(st.integers(0, 27), st.integers(0, 27))))
+            frame = frame[:at] + data.draw(evil) + frame[end:]
+        sent.append(frame)
+    data_, collector = P.file_head + b"".join(sent), P.collector()
+    taken = quietly(collector.add_frames, data_)
+    noted = {1024 * key + int(i) for key, row in collector._seen.items()
+             for i in np.flatnonzero(np.unpackbits(row, bitorder="little"))}  # fmt: skip
+    assert set(range(8)) - touched <= noted
+    assert taken == collector.reports == len(noted) <= len(sent)
+    assert quietly(collector.add_frames, data_) == 0  # said again, nothing counts again
 
 
 @given(st.binary(max_size=200))
@@ -165,7 +195,7 @@ def collectors(protocol, lengths, rubbish):
         collector = protocol.collector()
         record = ["a", 1] if protocol.kind == "marginals" else [0] * protocol.box.dimension
         start += 600 * gap  # also into other blocks of numbers
-        collector.add_many(protocol.encode_many([record] * count, first_user=start))
+        collector.add_batch(protocol.encode_many([record] * count, first_user=start))
         start += count
         for report in wrong:
             collector.add(report, user=0)
@@ -192,7 +222,7 @@ def test_every_person_counts_once_in_whatever_order_batches_come(spans, random):
     random.shuffle(batches)
     collector = P.collector()
     for batch in batches:
-        collector.add_many(batch)
+        collector.add_batch(batch)
     people = {first + i for first, count in spans for i in range(count)}
     assert collector.reports == len(people) == int(collector._state["bits"].sum())
     assert collector.rejected["second report"] == sum(count for _, count in spans) - len(people)

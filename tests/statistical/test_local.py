@@ -34,7 +34,7 @@ def shares(protocol, records):
 def collected(protocol, records, run):
     """A release of all records; each run has people, and so questions, of its own."""
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(records, first_user=run * len(records)))
+    collector.add_batch(protocol.encode_many(records, first_user=run * len(records)))
     return collector.release()
 
 
@@ -238,7 +238,7 @@ def test_bands_of_algorithm_6_cover(ways):
     np.add.at(truth, tuple(records[:, j].astype(int) for j in range(ways)), 1 / len(records))
     for run in range(runs):
         collector = protocol.collector()
-        collector.add_many(protocol.encode_many(records, first_user=run * len(records)))
+        collector.add_batch(protocol.encode_many(records, first_user=run * len(records)))
         low, high = collector.release().band(names, confidence=0.9)
         missed = missed + ((truth < low) | (truth > high))
     assert np.max(missed) <= binom.isf(ALPHA, runs, 0.1)
@@ -253,7 +253,7 @@ def test_the_plan_of_marginals_predicts_what_is_measured():
     runs = []
     for run in range(600):
         collector = protocol.collector()
-        collector.add_many(protocol.encode_many(records, first_user=run * len(records)))
+        collector.add_batch(protocol.encode_many(records, first_user=run * len(records)))
         signs = 1 - 2 * collector.estimate()[0]
         runs.append([protocol.walsh.table(pair, signs)[1, 1] for pair in combinations(range(12), 2)])
     predicted = sf.local.plan(protocol, people=len(records)).deviation
@@ -273,9 +273,9 @@ def test_ten_million_people_fit_into_fifty_megabytes():
     collector = protocol.collector()
     for run in range(100):
         header = batch[:14] + (run * 100_000).to_bytes(8, "little") + batch[22:30]
-        assert collector.add_many(header + batch[30:]) == 100_000
+        assert collector.add_batch(header + batch[30:]) == 100_000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert collector.reports == 10**7
     assert peak < 50e6
-    assert collector.add_many(batch) == 0
+    assert collector.add_batch(batch) == 0

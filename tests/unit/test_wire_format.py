@@ -7,6 +7,7 @@ chance with a probability below 1e-9 each; an error of 3 % of the people in any 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import itertools
 import json
 import math
@@ -14,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import zlib
 from decimal import ROUND_CEILING, Decimal, localcontext
 from pathlib import Path
 
@@ -22,6 +24,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.local.protocol import from_json
+from sfumato.local.wire import REASONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wire-format.md").read_text("utf-8")
 VECTORS = [json.loads(line) for line in re.search(r"```json\n(.*?)```", PAGE, re.DOTALL).group(1).splitlines()]
@@ -38,11 +41,11 @@ def vectors(kind):
 
 
 class Device:
-    """A device that speaks version 1 with the private step ``bit``."""
+    """A device that speaks version 2 with the private step ``bit``, and what a server and a gateway add to it."""
 
     def __init__(self, text):
-        self.protocol = json.loads(text)
-        assert self.protocol["format"] == "sfumato-protocol" and self.protocol["version"] == 1
+        self.protocol = json.loads(text, object_pairs_hook=self.once)
+        assert self.protocol["format"] == "sfumato-protocol" and self.protocol["version"] == 2
         assert self.protocol["randomizer"] == "bit"
         canonical = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
         self.fingerprint = hashlib.sha256(canonical.encode()).digest()[:8]
@@ -51,6 +54,11 @@ class Device:
             context.prec = 60
             share = Decimal(2**32) / (1 + Decimal(repr(self.protocol["epsilon"])).exp())
             self.threshold = int(share.to_integral_value(ROUND_CEILING))
+
+    @staticmethod
+    def once(pairs):
+        assert len(dict(pairs)) == len(pairs), "a key stands twice"
+        return dict(pairs)
 
     def word(self, user, stream):
         x = (
@@ -142,7 +150,26 @@ class Device:
         if isinstance(bit, float):
             bit = int(private() < bit * 2**32)
         bit ^= private() < self.threshold
-        return bytes([1, 0]) + self.fingerprint + bytes([bit])
+        head = bytes([2, 0]) + self.fingerprint
+        if self.protocol["numbers"] == "drawn":
+            head = bytes([2, 1]) + self.fingerprint + user.to_bytes(8, "little")
+        return head + bytes([bit])
+
+    def head(self):
+        return b"SFMF" + bytes([2, 0, 0, 0]) + self.fingerprint
+
+    def frame(self, message, user):
+        """What a server writes; the longest report has 19 bytes."""
+        message = message[:20]
+        rest = len(message).to_bytes(4, "little") + user.to_bytes(8, "little") + message
+        return zlib.crc32(rest).to_bytes(4, "little") + rest
+
+    def batch(self, first, bits, key=None):
+        """What a gateway sends."""
+        packed = sum(bit << place for place, bit in enumerate(bits))
+        head = b"SFMB" + bytes([2, 1 if key is None else 3]) + self.fingerprint + first.to_bytes(8, "little")
+        body = head + len(bits).to_bytes(8, "little") + packed.to_bytes((len(bits) + 7) // 8, "little")
+        return body if key is None else body + hmac.new(key, body, "sha256").digest()
 
 
 TEXTS = {name: text for name, text, _ in vectors("protocol")}
@@ -201,12 +228,21 @@ def test_reports_of_the_device():
 
 def test_a_batch_of_the_device():
     ((name, records, first, batch),) = vectors("batch")
-    own, packed = Device(TEXTS[name]), 0
-    for place, record in enumerate(records):
-        packed |= own.report(record, first + place, lambda: 2**32 - 1)[-1] << place
-    head = b"SFMR\x01\x01" + own.fingerprint + first.to_bytes(8, "little") + len(records).to_bytes(8, "little")
-    assert (head + packed.to_bytes((len(records) + 7) // 8, "little")).hex() == batch
-    assert from_json(json.loads(TEXTS[name])).collector().add_many(bytes.fromhex(batch)) == len(records)
+    own = Device(TEXTS[name])
+    bits = [own.report(record, first + i, lambda: 2**32 - 1)[-1] for i, record in enumerate(records)]
+    assert own.batch(first, bits).hex() == batch
+    ((key, sealed),) = vectors("sealed")
+    assert own.batch(first, bits, bytes.fromhex(key)).hex() == sealed
+    protocol = from_json(json.loads(TEXTS[name]))
+    assert protocol.collector().add_batch(bytes.fromhex(batch)) == len(records)
+    assert protocol.collector().add_batch(bytes.fromhex(sealed), key=bytes.fromhex(key)) == len(records)
+
+
+def test_frames_of_the_device():
+    for name, message, user, head, frame in vectors("frame"):
+        own = Device(TEXTS[name])
+        assert own.head().hex() == head
+        assert own.frame(bytes.fromhex(message), user).hex() == frame
 
 
 # --- the device beside the library ------------------------------------------------------------------------------
@@ -254,14 +290,15 @@ def test_the_collector_takes_its_reports_and_the_estimates_come_out_right():
     protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 4.0, seed=11, lattice=4)
     own, collector, people = device(protocol), protocol.collector(), 60_000
     ages = [(0.0, 30.0, 30.0, 75.0, 15.0, None)[user % 6] for user in range(people)]
-    single = 504  # of them; the others come through a gateway, in a batch
+    single, framed = 504, 2000  # of them; the others come through a gateway, in batches
     for user, age in enumerate(ages[:single]):
         assert collector.add(own.report([age], user), user=user)
-    packed = bytearray((people - single) // 8)
-    for place, age in enumerate(ages[single:]):
-        packed[place // 8] |= own.report([age], single + place)[-1] << place % 8
-    numbers = single.to_bytes(8, "little") + (people - single).to_bytes(8, "little")
-    assert collector.add_many(b"SFMR\x01\x01" + own.fingerprint + numbers + bytes(packed)) == people - single
+    rows = range(single, framed)
+    frames = b"".join(own.frame(own.report([ages[user]], user), user) for user in rows)
+    assert collector.add_frames(own.head() + frames) == len(rows)
+    for first in range(framed, people, 1000):
+        bits = [own.report([ages[user]], user)[-1] for user in range(first, first + 1000)]
+        assert collector.add_batch(own.batch(first, bits)) == 1000
     release = collector.release()
     truth = np.array([1.5, 3.0, 1.0, 0.5]) / 6  # the middle, 45, stands in for None
     assert collector.reports == people and not collector.rejected
@@ -270,15 +307,26 @@ def test_the_collector_takes_its_reports_and_the_estimates_come_out_right():
 
 
 def test_a_report_that_carries_its_number_is_taken():
-    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 1.0, seed=11, lattice=4, users=100)
+    box = sf.Box({"age": (0, 90)})
+    protocol = sf.local.Density(box, 1.0, seed=11, lattice=4, users=100, numbers="drawn")
     own, collector = device(protocol), protocol.collector()
-    plain = own.report([30.0], 42)
-    drawn = bytes([1, 1]) + plain[2:10] + (42).to_bytes(8, "little") + plain[10:]
+    drawn = own.report([30.0], 42)
     assert collector.add(drawn) and collector.add(drawn)  # numbers that are drawn may fall together
-    assert not collector.add(plain)
+    assert collector.add_frames(own.head() + own.frame(drawn, 2**64 - 1)) == 1
+    assert not collector.add(bytes([2, 0]) + drawn[2:10] + drawn[18:])
     assert not collector.add(drawn, user=42)
-    assert not collector.add(bytes([1, 1]) + plain[2:10] + (100).to_bytes(8, "little") + plain[10:])
+    assert not collector.add(own.report([30.0], 100))
     assert collector.rejected == {"no number": 1, "two numbers": 1, "unknown person": 1}
+
+
+def test_a_report_that_carries_its_number_is_not_taken_where_numbers_are_given():
+    """Its sender could pick the question, and how much the answer counts."""
+    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 1.0, seed=11, lattice=4, users=100)
+    plain = device(protocol).report([30.0], 42)
+    chosen = bytes([2, 1]) + plain[2:10] + (42).to_bytes(8, "little") + plain[10:]
+    collector = protocol.collector()
+    assert not collector.add(chosen) and not collector.add(chosen, user=42)
+    assert collector.rejected == {"own number": 2} and collector.add(plain, user=42)
 
 
 def test_every_reason_on_the_page_is_one_that_the_library_gives():
@@ -286,6 +334,8 @@ def test_every_reason_on_the_page_is_one_that_the_library_gives():
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     reasons = {reason for cell in cells for reason in re.findall(r"`([^`]+)`", cell)}
     source = "".join((Path(sf.__file__).parent / "local" / name).read_text() for name in ("wire.py", "collector.py"))
-    given = set(re.findall(r'RejectedError\("([^"]+)"', source)) | set(re.findall(r'rejected\["([^"]+)"\]', source))
-    assert reasons - {"two numbers"} == given  # which stands behind an else
-    assert '"no number" if user is None else "two numbers"' in source
+    assert reasons == REASONS
+    said = set(re.findall(r'RejectedError\("([^"]+)"', source)) | set(re.findall(r'rejected\["([^"]+)"\]', source))
+    assert reasons - said == {"not sealed", "second report", "damaged"}  # which are said in other words:
+    for words in ('"no key" if sealed else "not sealed"', '_without("second report"', "Counter(damaged="):
+        assert words in source

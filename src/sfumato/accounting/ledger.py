@@ -33,7 +33,9 @@ from sfumato.accounting.balance import (
 )
 from sfumato.accounting.compose import ACCOUNTANTS, capacities
 from sfumato.accounting.events import Event, event_from_json, event_of_grant, event_of_release, event_of_selection
-from sfumato.accounting.store import BOOK_SIZE, BOOKS, accounts, compiled, entries, forget, place, reading, run, writing
+from sfumato.accounting.schema import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, run
+from sfumato.accounting.sealing import append, checked, sealed
+from sfumato.accounting.store import adopt, forget, reading, writing
 from sfumato.checks import as_written, one_of
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
@@ -41,7 +43,7 @@ from sfumato.releases.base import Receipt
 
 # The newest entry of a book knows the book's sums; both books of an account, which lie side by side, in one query.
 _NEWEST = compiled(
-    sa.select(entries.c.id, entries.c.sums_json).where(
+    sa.select(entries).where(
         entries.c.id.in_(
             [
                 sa.select(sa.func.max(newest.c.id))
@@ -55,7 +57,7 @@ _NEWEST = compiled(
         )
     )
 )
-_INSERT = compiled(sa.insert(entries))
+_NAMES = [column.name for column in entries.c]
 _PUBLISHED = compiled(
     sa.update(entries).where(entries.c.id == sa.bindparam("entry")).values(status=sa.literal_column("'published'"))
 )
@@ -90,6 +92,18 @@ class Ledger:
         with reading(self.path):
             pass  # opens the file, or says what is wrong with it
 
+    @classmethod
+    def adopt(cls, path: str | os.PathLike[str]) -> Ledger:
+        """Take a copy as a ledger of its own: one that was restored, or moved without its counter.
+
+        What was charged after the copy was made is not in it: count that as spent yourself. The ledger from which
+        it was copied must not be used any more, or the data set has two budgets.
+        """
+        if not os.path.exists(path):
+            raise LedgerError(f"{os.fsdecode(path)}: there is no such ledger")
+        adopt(os.path.abspath(os.fsdecode(path)))
+        return cls(path)
+
     def account(self, name: str, limit: Privacy | None = None, accountant: str | None = None) -> Account:
         """Open an account, or create it when a ``limit`` is given.
 
@@ -123,14 +137,16 @@ class Ledger:
         with writing(self.path) as connection:
             row = connection.execute(sa.select(accounts).where(accounts.c.name == name)).one_or_none()
             if row is not None:
+                checked("accounts", row._mapping)
                 if (row.limit_json, row.accountant) != (text, accountant):
                     there = f"{limit_words(limit_from_json(row.limit_json))}, accountant {row.accountant!r}"
                     raise LedgerError(
                         f"account {name!r} exists with another limit or accountant ({there}); choose another name"
                     )
                 return
-            values = {"name": name, "limit_json": text, "accountant": accountant, "created": _now()}
-            connection.execute(sa.insert(accounts), values)
+            number = connection.execute(sa.select(sa.func.max(accounts.c.id))).scalar_one() or 0
+            values = {"id": number + 1, "name": name, "limit_json": text, "accountant": accountant, "created": _now()}
+            append(connection, "accounts", values)
 
     def accounts(self) -> list[Account]:
         """All accounts, in the order of their creation."""
@@ -190,6 +206,7 @@ class Account:
                 start = place(account, book)
                 mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
                 for r in connection.execute(sa.select(entries).where(mine).order_by(entries.c.id)):
+                    checked("entries", r._mapping)
                     event = event_from_json(r.event_json)
                     found.append(Entry(r.id - start, r.status, r.created, book == "random", event))
         # Each book in its own order, which no change of the clock can upset.
@@ -204,10 +221,14 @@ class Account:
                 start = place(state.account, book)
                 mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
                 again = state.zero()
-                for text in connection.execute(sa.select(entries.c.event_json).where(mine)).scalars():
-                    again = again.plus(event_from_json(text))
-                newest = entries.c.id == start + state.entries
-                connection.execute(sa.update(entries).where(newest).values(sums_json=sums_to_json(again.sums)))
+                newest = None
+                for newest in connection.execute(sa.select(entries).where(mine).order_by(entries.c.id)).mappings():
+                    checked("entries", newest)
+                    again = again.plus(event_from_json(newest["event_json"]))
+                if newest is not None:
+                    sums = sums_to_json(again.sums)
+                    values = {"sums_json": sums, "seal": sealed("entries", {**newest, "sums_json": sums})[1]}
+                    connection.execute(sa.update(entries).where(entries.c.id == newest["id"]).values(values))
 
     def charge(self, event: Event) -> int:
         """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises.
@@ -238,7 +259,7 @@ class Account:
                 "status": "reserved",
                 "created": _now(),
             }
-            run(connection, _INSERT, values)
+            append(connection, "entries", values)
         return entry.entries, after if book == "random" else entry
 
     @contextmanager
@@ -266,6 +287,7 @@ class Account:
             row = connection.execute(mine).one_or_none()
             if row is None:
                 raise LedgerError(f"{self.path} has no account {self.name!r}; create it with a limit first")
+            checked("accounts", row._mapping)
             known[self.name] = row
         return known[self.name]
 
@@ -277,8 +299,10 @@ class Account:
             return Fraction(1)
         start = place(row.id, "random")
         mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
-        texts = connection.execute(sa.select(entries.c.event_json).where(mine)).scalars()
-        spent = sum((1 - as_written(event_from_json(text).confidence) for text in texts), Fraction(0))
+        spent = Fraction(0)
+        for entry in connection.execute(sa.select(entries).where(mine)).mappings():
+            checked("entries", entry)
+            spent += 1 - as_written(event_from_json(entry["event_json"]).confidence)
         # A confidence is one minus a gamma, rounded to a double: a slack of 1e-15 makes up for that.
         return as_written(gamma) - spent - (1 - as_written(event.confidence)) + Fraction(1, 10**15)
 
@@ -289,9 +313,11 @@ class Account:
         books = dict.fromkeys(BOOKS, empty)
         start, middle = (place(row.id, book) for book in BOOKS)
         edges = {"start": start, "middle": middle, "stop": middle + BOOK_SIZE}
-        for number, sums in run(connection, _NEWEST, edges):
-            book, first = (BOOKS[1], middle) if number > middle else (BOOKS[0], start)
-            books[book] = empty.with_sums(sums_from_json(sums), number - first)
+        for found in run(connection, _NEWEST, edges):
+            entry = dict(zip(_NAMES, found, strict=True))
+            checked("entries", entry)
+            book, first = (BOOKS[1], middle) if entry["id"] > middle else (BOOKS[0], start)
+            books[book] = empty.with_sums(sums_from_json(entry["sums_json"]), entry["id"] - first)
         return books, books["dp"].joined(books["random"])
 
 

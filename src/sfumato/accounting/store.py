@@ -1,73 +1,30 @@
-"""The ledger's database: tables, connections and transactions on SQLite, through SQLAlchemy Core.
+"""The ledger's database: connections and transactions on SQLite, through SQLAlchemy Core.
 
-Durability and isolation are SQLite's: write-ahead log, ``synchronous=FULL`` (a committed charge survives a power
-cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge see and change the same state.
+Durability and isolation are SQLite's: write-ahead log, ``synchronous=EXTRA`` (a committed charge survives a power
+cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge see and change the same state. That what
+was committed is still there, and is what was written, is checked by ``sealing`` and ``counter``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from dataclasses import replace
+from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite as sqlite_dialect
 
+from sfumato.accounting import counter, sealing
+from sfumato.accounting.location import PAGE, file_of, prepare, tighten
+from sfumato.accounting.schema import APPLICATION, VERSION, chain
+from sfumato.accounting.sealing import DamageError, State
+from sfumato.accounting.upgrading import upgrade
 from sfumato.errors import LedgerError
 
-_APPLICATION = 0x5F0A70  # marks the file as ours
-_VERSION = 1
 _WAIT_SECONDS = 20.0
-_PAGE = 4096  # SQLite's files are whole pages
-
-metadata = sa.MetaData()
-
-accounts = sa.Table(
-    "accounts",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("limit_json", sa.Text, nullable=False),
-    sa.Column("accountant", sa.Text, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-)
-# Each entry keeps what its book adds up to with it, so that a charge reads one row and writes one. These sums are
-# a cache of the events: Account.recount() rebuilds the newest.
-#
-# ``id`` is place(account, book) + number. It needs no index beside the table, so a charge touches one page; and no
-# two charges can follow the same entry, whatever happens to the locks.
-entries = sa.Table(
-    "entries",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("event_json", sa.Text, nullable=False),
-    sa.Column("sums_json", sa.Text, nullable=False),
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("created", sa.Text, nullable=False),
-)
-
-BOOKS = ("dp", "random")
-BOOK_SIZE = 2**40
-
-
-def place(account: int, book: str) -> int:
-    """Where a book's entries start: entry n of it has id ``place + n``."""
-    return (2 * account + BOOKS.index(book)) * BOOK_SIZE
-
-
-def compiled(statement: sa.ClauseElement) -> str:
-    """The SQL text of a statement of the charging path, for ``run``; its parameters keep their names."""
-    return str(statement.compile(dialect=sqlite_dialect.dialect(paramstyle="named")))
-
-
-def run(connection: sa.Connection, sql: str, parameters: dict[str, Any]) -> Any:
-    """Run a compiled statement on the driver itself: a charge is on disk in half the time that way."""
-    return connection.connection.cursor().execute(sql, parameters)
-
 
 # One connection a process and file, used under one lock (SQLite admits one writer at a time anyway). Connections
 # must not cross a fork: a child that inherits one shares locks it does not hold. So none is open while forking.
@@ -103,12 +60,13 @@ def connect(path: str) -> sa.Connection:
         known = None
     if known is None:
         known = _connections[path] = _open(path)
-    elif known.info["file"] != _file_of(path):
+    elif known.info["file"] != file_of(path):
         raise LedgerError(f"{path} was replaced, removed or damaged while in use; nothing was released. Open it anew")
     return known
 
 
-def _open(path: str) -> sa.Connection:
+def _open(path: str, adopting: bool = False) -> sa.Connection:
+    prepare(path)
     # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
     engine = sa.create_engine(
         sa.URL.create("sqlite", database=path),
@@ -118,8 +76,12 @@ def _open(path: str) -> sa.Connection:
     )
     connection = engine.connect()
     try:
-        _open_schema(connection, path)
-        connection.info["file"] = _file_of(path)
+        connection.info["counter"] = counter.counter_of(path)
+        _open_schema(connection, path, adopting)
+        if adopting:
+            _take(connection, path)
+        _check(connection)
+        connection.info["file"] = file_of(path)
     except BaseException:
         connection.close()
         raise
@@ -130,93 +92,154 @@ def forget(path: str) -> None:
     """Let go of a file that was replaced or removed, so that its path can be opened anew."""
     with _lock:
         known = _connections.get(path)
-        if known is not None and (known.invalidated or known.info["file"] != _file_of(path)):
+        if known is not None and (known.invalidated or known.info["file"] != file_of(path)):
             _connections.pop(path).close()
 
 
-def _file_of(path: str) -> tuple[int, int]:
-    """Which file a path leads to. A hard link would have a log of its own, and so a second budget: refused.
-
-    The file is never opened to look into it: closing it again would drop the locks that SQLite holds on it in this
-    process, and another process could throw away the log.
-    """
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0)
-    if not found.st_size or found.st_size % _PAGE:
-        return (0, 0)  # not a database any more: something has written over it
-    if found.st_nlink > 1:
-        raise LedgerError(f"{path} has {found.st_nlink} hard links; a ledger must have one name, use symbolic links")
-    return found.st_dev, found.st_ino
+def erase(path: str) -> None:
+    """Remove a ledger from the disk: for accounts of people who do not exist, and of nobody else."""
+    with _lock:
+        if path in _connections:
+            _connections.pop(path).close()
+        for name in (os.path.realpath(path), counter.counter_of(path)):
+            os.unlink(name)
 
 
 @contextmanager
 def reading(path: str) -> Iterator[sa.Connection]:
     """A transaction that sees one state of the ledger."""
-    with _transaction(path, "BEGIN") as connection:
-        yield connection
+    with _lock, _clear_errors(path):
+        connection = connect(path)
+        with _transaction(connection, "BEGIN"):
+            yield connection
 
 
 @contextmanager
 def writing(path: str) -> Iterator[sa.Connection]:
     """A transaction that holds the ledger alone; it is on disk when the block is left, or did not happen."""
-    with _transaction(path, "BEGIN IMMEDIATE") as connection:
-        yield connection
+    with _lock, _clear_errors(path):
+        connection = connect(path)
+        beside = connection.info["counter"]
+        with counter.holding(beside, _WAIT_SECONDS) as held:
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                counter.agree(beside, sealing.state(connection), held.seen)
+                yield connection
+            # Only now, and before anybody hears of it: the counter must not be ahead of what is on disk.
+            held.advance(connection.info["state"])
 
 
 @contextmanager
-def _transaction(path: str, begin: str) -> Iterator[sa.Connection]:
-    with _lock, _clear_errors(path):
-        connection = connect(path)
-        driver = connection.connection.cursor()  # these three words need none of SQLAlchemy's care, and it shows
-        try:
-            driver.execute(begin)
-            yield connection
-            driver.execute("COMMIT")
-        except BaseException:
-            # After some errors SQLite has rolled back already; saying so again would hide the first error.
-            with suppress(sqlite3.Error):
-                driver.execute("ROLLBACK")
-            raise
+def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
+    driver = connection.connection.cursor()  # these three words need none of SQLAlchemy's care, and it shows
+    try:
+        driver.execute(begin)
+        yield
+        driver.execute("COMMIT")
+    except BaseException:
+        # After some errors SQLite has rolled back already; saying so again would hide the first error.
+        with suppress(sqlite3.Error):
+            driver.execute("ROLLBACK")
+        raise
 
 
-def _open_schema(connection: sa.Connection, path: str) -> None:
-    """Create the tables in a new file; refuse a file that is not a ledger of ours."""
-    if not _identity(connection, path):
-        connection.exec_driver_sql(f"PRAGMA page_size={_PAGE}")
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        if not _identity(connection, path):  # another process may have been faster
-            metadata.create_all(connection)
-            connection.exec_driver_sql(f"PRAGMA application_id={_APPLICATION}")
-            connection.exec_driver_sql(f"PRAGMA user_version={_VERSION}")
-        connection.exec_driver_sql("COMMIT")
-    connection.exec_driver_sql("PRAGMA synchronous=FULL")
-    connection.exec_driver_sql("PRAGMA foreign_keys=ON")
+def _open_schema(connection: sa.Connection, path: str, adopting: bool) -> None:
+    """Create the tables in a new file, upgrade old ones; refuse a file that is not a ledger of ours."""
+    connection.exec_driver_sql("PRAGMA synchronous=EXTRA")  # FULL, and the folder too once a journal is removed
+    version = _version(connection, path)
+    if version < VERSION:
+        if version:
+            _journal(connection, path, "delete")
+        else:
+            connection.exec_driver_sql(f"PRAGMA page_size={PAGE}")
+        # In the file itself, under its own lock, and not in a log: whoever reaches the file by another folder, where
+        # its log is not seen, still sees that it is a ledger, and misses its counter.
+        with _transaction(connection, "BEGIN IMMEDIATE"):
+            version = _version(connection, path)
+            if version < VERSION:  # another process may have been faster
+                _make(connection, path, version, adopting)
+            now = sealing.state(connection)
+        with counter.holding(connection.info["counter"], _WAIT_SECONDS) as held:
+            held.advance(now)
+    _journal(connection, path, "wal")
 
 
-def _identity(connection: sa.Connection, path: str) -> bool:
-    """Whether the file is a ledger already; False for an empty file."""
+def _journal(connection: sa.Connection, path: str, mode: str) -> None:
+    """Change how SQLite keeps what is not yet in the file; "delete" waits until nobody else has the file open."""
+    if connection.exec_driver_sql(f"PRAGMA journal_mode={mode}").scalar_one() != mode:
+        raise LedgerError(f"{path}: its file system does not take SQLite's logs; choose a local disk for the ledger")
+
+
+def _make(connection: sa.Connection, path: str, version: int, adopting: bool) -> None:
+    """The tables of today, in a transaction that is open, and a counter that waits for them."""
+    seen = None if adopting and version else counter.read(connection.info["counter"])
+    if seen is not None and seen.count:
+        what = f"is of version {version}" if version else "is new"
+        raise LedgerError(f"{path} {what}, and its counter has seen {seen.count} rows of another; {counter.RESTORE}")
+    if version:
+        tighten(os.path.realpath(path))
+    identity = uuid4().hex
+    # First the counter: without one, a ledger is taken for a copy. Zero agrees with everything.
+    counter.write_new(connection.info["counter"], State(identity, 0, sealing.START), path)
+    if version:
+        upgrade(connection, identity)
+    else:
+        sealing.start(connection, identity)
+        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION}")
+    connection.exec_driver_sql(f"PRAGMA user_version={VERSION}")
+
+
+def _version(connection: sa.Connection, path: str) -> int:
+    """The version of a ledger; 0 for an empty file."""
     # The count comes first: whoever creates the tables sets the marks in the same transaction, so that tables are
     # never seen without marks.
     tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
     application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    version: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
     if application == 0 and tables == 0:
-        return False
-    if application != _APPLICATION:
+        return 0
+    if application != APPLICATION:
         raise LedgerError(f"{path}: a database, but not a sfumato ledger; choose another file")
-    if version != _VERSION:
-        raise LedgerError(f"{path}: ledger version {version}, this sfumato knows version {_VERSION}; upgrade sfumato")
-    return True
+    if not 0 < version <= VERSION:
+        raise LedgerError(f"{path}: ledger version {version}, this sfumato knows version {VERSION}; upgrade sfumato")
+    return version
+
+
+def _check(connection: sa.Connection) -> None:
+    """Refuse a ledger that is damaged, or has lost something."""
+    beside = connection.info["counter"]
+    seen = counter.read(beside)  # first: what is read later may be ahead of it
+    with _transaction(connection, "BEGIN"):
+        heads = sealing.verify(connection)
+        counter.agree(beside, sealing.state(connection), seen)
+    if seen is not None and heads[seen.count] != seen.head:
+        raise counter.other(beside)
+
+
+def _take(connection: sa.Connection, path: str) -> None:
+    """Make a copy a ledger of its own: the counter of another does not fit it. Refuse one that is damaged."""
+    _journal(connection, path, "delete")
+    with _transaction(connection, "BEGIN IMMEDIATE"):
+        sealing.verify(connection)
+        now = replace(sealing.state(connection), identity=uuid4().hex)
+        connection.execute(sa.update(chain).values(identity=now.identity))
+    counter.write_new(connection.info["counter"], now, path)
+    _journal(connection, path, "wal")
+
+
+def adopt(path: str) -> None:
+    """Take a copy as a ledger of its own."""
+    with _lock, _clear_errors(path):
+        if path in _connections:
+            _connections.pop(path).close()
+        _connections[path] = _open(path, adopting=True)
 
 
 _REASONS = {
     "locked": f"another process has held it for {_WAIT_SECONDS:g} seconds; try again",
     "readonly": "it is read-only; make the file and its folder writable",
     "full": "the disk is full; make room",
-    "malformed": "it is damaged; restore a backup",
+    "malformed": "it is damaged; restore the newest backup, with its -count",
+    "decode": "it is damaged; restore the newest backup, with its -count",
     "not a database": "it is not a database; choose another file",
     "unable to open": "it cannot be opened; does its folder exist and may you write there?",
     "no such table": "its tables are missing; restore a backup",
@@ -228,8 +251,10 @@ _REASONS = {
 def _clear_errors(path: str) -> Iterator[None]:
     try:
         yield
-    except json.JSONDecodeError:
-        raise LedgerError(f"the ledger {path} refused, nothing was released: an entry is damaged") from None
+    except (DamageError, UnicodeDecodeError) as error:  # a damaged schema can be in SQLite's own words about it
+        what = error if isinstance(error, DamageError) else "its schema cannot be read"
+        why = f"it is damaged ({what}); restore the newest backup, with its -count"
+        raise LedgerError(f"the ledger {path} refused, nothing was released: {why}") from None
     except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
         text = str(getattr(error, "orig", error)).lower()
         reason = next((why for key, why in _REASONS.items() if key in text), text)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Walsh:
                 )
         if not 1 <= self.ways <= self.box.dimension:
             raise ParameterError(f"ways must lie in [1, {self.box.dimension}], got ways={self.ways!r}")
+        if math.comb(self.box.dimension, min(self.ways, self.box.dimension // 2)) > LARGEST_SIZE:  # at least so many
+            raise ParameterError(
+                f"{self.ways}-way marginals of {self.box.dimension} columns have more than the {LARGEST_SIZE:,} "
+                "coefficients that are allowed: lower ways, or leave out columns"
+            )
         if self.size > LARGEST_SIZE:
             raise ParameterError(
                 f"{self.ways}-way marginals of these columns have {self.size:,} coefficients, at most {LARGEST_SIZE:,} "
@@ -74,12 +79,22 @@ class Walsh:
     def terms(self) -> tuple[Integers, Integers]:
         """For each coefficient its columns and masks ``(size, ways)``; unused places have mask zero."""
         columns, masks = [], []
+        most = np.array([2**bits - 1 for bits in self.bits], dtype=np.int64)  # masks of each column
         for order in range(1, self.ways + 1):
-            for chosen in combinations(range(self.box.dimension), order):
-                own = list(product(*(range(1, 2 ** self.bits[j]) for j in chosen)))
-                columns.append(np.tile([*chosen, *[0] * (self.ways - order)], (len(own), 1)))
-                masks.append(np.pad(np.array(own), ((0, 0), (0, self.ways - order))))
-        return np.concatenate(columns).astype(np.int64), np.concatenate(masks).astype(np.int64)
+            sets = math.comb(self.box.dimension, order)
+            flat = chain.from_iterable(combinations(range(self.box.dimension), order))
+            chosen = np.fromiter(flat, dtype=np.int64, count=sets * order).reshape(sets, order)
+            own = most[chosen]
+            each = own.prod(axis=1)
+            place = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)  # within its set of columns
+            chosen, own = np.repeat(chosen, each, axis=0), np.repeat(own, each, axis=0)
+            mask = np.empty_like(own)
+            for j in reversed(range(order)):  # the last column's masks run fastest
+                place, mask[:, j] = np.divmod(place, own[:, j])
+            wide = ((0, 0), (0, self.ways - order))
+            columns.append(np.pad(chosen, wide))
+            masks.append(np.pad(mask + 1, wide))
+        return np.concatenate(columns), np.concatenate(masks)
 
     @cached_property
     def orders(self) -> Integers:

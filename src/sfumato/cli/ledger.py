@@ -96,6 +96,21 @@ def remaining(ctx: typer.Context, ledger: OneLedger = None) -> None:
     show(ctx, {"ledger": str(path), "accounts": [_balance_data(balance) for balance in balances]}, *lines)
 
 
+@app.command(epilog=examples("sfumato ledger adopt restored.db"))
+def adopt(
+    ctx: typer.Context,
+    ledger: Annotated[Path, typer.Argument(metavar="LEDGER", help="The copy.", show_default=False)],
+) -> None:
+    """Take a copy as a ledger of its own: one that was restored, or moved without its -count.
+
+    What was charged after the copy was made is not in it. The ledger that it was copied from must not be used again.
+    """
+    balances = _all_balances(sf.Ledger.adopt(ledger).accounts())
+    words = f"{ledger}: adopted; count as spent whatever was released after the copy was made"
+    data = {"ledger": str(ledger), "accounts": [_balance_data(balance) for balance in balances]}
+    show(ctx, data, words, *([_balances(balances)] if balances else []))
+
+
 def _all_balances(accounts: list[sf.Account]) -> list[Balance]:
     """What each account has left; its book of random differential privacy only where something is in it."""
     found = []

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sfumato.cli.options import Epsilon, Force, Plot, Report, blaming, box_option, examples
 from sfumato.cli.output import facts, show
-from sfumato.errors import MissingFileError, ParameterError
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.local.protocol import Protocol
@@ -43,6 +43,13 @@ Randomizer = Annotated[
 ]
 Users = Annotated[int | None, typer.Option(metavar="N", help="How many numbers of people there are; 2**40.")]
 ProtocolFile = Annotated[Path, typer.Option("--output", "-o", metavar="JSON", help="Where the protocol goes.")]
+Key = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The key that seals a gateway's batches: 16 random bytes or more, kept secret."),
+]
+Numbers = Annotated[
+    str | None, typer.Option(metavar="given|drawn", help="Whether you number people, or devices draw numbers; given.")
+]
 FirstUser = Annotated[int, typer.Option("--first-user", metavar="N", help="The number of the first person.")]
 
 
@@ -65,6 +72,7 @@ def init(
     people: Guess = None,
     randomizer: Randomizer = None,
     users: Users = None,
+    numbers: Numbers = None,
     output: ProtocolFile = Path("protocol.json"),
     force: Force = False,
 ) -> None:
@@ -81,6 +89,7 @@ def init(
         "people": people,
         "randomizer": randomizer,
         "users": users,
+        "numbers": numbers,
     }
     protocol = protocol_of(kind, box, epsilon, given)
     with blaming("--output"):
@@ -93,8 +102,8 @@ def init(
 
 @app.command(
     epilog=examples(
-        "sfumato local encode protocol.json people.csv -o reports.bin",
-        "sfumato local encode protocol.json more.parquet --first-user 10000 -o more.bin",
+        "sfumato local encode protocol.json people.csv -o reports.batch",
+        "sfumato local encode protocol.json more.parquet --first-user 10000 --key gateway.key -o more.batch",
     )
 )
 def encode(
@@ -102,19 +111,20 @@ def encode(
     protocol: File,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one person a row.")],
     first_user: FirstUser = 0,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the reports go.")] = Path(
-        "reports.bin"
+    key: Key = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the batches go.")] = Path(
+        "reports.batch"
     ),
     force: Force = False,
 ) -> None:
-    """Randomise records, each row one person, into reports.
+    """Randomise records, each row one person, into a gateway's batches of reports.
 
-    For tests and for devices that serve many people: with real people encoding happens on the device that holds the
+    For tests and for gateways that serve many people: with real people encoding happens on the device that holds the
     record, and only reports leave it. Whoever runs this command sees the records. Each report of a person costs
     epsilon: encode a person once.
     """
-    from sfumato.cli.local_order import read_people
-    from sfumato.cli.progress import counting
+    from sfumato.cli.local_files import read_key
+    from sfumato.cli.local_order import encode_file
     from sfumato.cli.publishing import check_writable
     from sfumato.cli.words import counted
 
@@ -123,24 +133,15 @@ def encode(
         check_writable(output, force)
         if output.resolve() in (data.resolve(), protocol.resolve()):
             raise ParameterError(f"{output} is what is read; choose another name")
-    people, half = 0, output.with_name(f".{output.name}.half")
-    try:
-        with counting(ctx, f"encoding {data.name}", None) as done, half.open("wb") as file:
-            for piece in read_people(data, spoken.box):
-                with blaming("--first-user"):
-                    file.write(spoken.encode_many(piece, first_user + people))
-                people += len(piece)
-                done(len(piece))
-        size = half.stat().st_size
-        half.replace(output)
-    finally:
-        half.unlink(missing_ok=True)
+    with blaming("--key"):
+        sealed = read_key(key)
+    people, size = encode_file(ctx, spoken, data, output, first_user, sealed)
     told = {"written": str(output), "people": people, "first_user": first_user, "next_user": first_user + people}
     rows = [
         ("reports", [f"{counted(people, 'person')}, numbers {first_user:,} to {first_user + people - 1:,}"]),
         ("next", [f"--first-user {first_user + people} for further people"]),
         ("guarantee", [str(spoken.guarantee), "whoever ran this command saw the records; a report hides its own"]),
-        ("file", [f"{output}  {counted(size, 'byte')}, for the collector"]),
+        ("file", [f"{output}  {counted(size, 'byte')}, for a collector that trusts you: collect --gateway"]),
     ]
     show(ctx, {**told, "bytes": size}, Text(f"Encoded {counted(people, 'person')}.", style="bold"), "", facts(rows))
 
@@ -149,12 +150,21 @@ def encode(
     epilog=examples(
         "sfumato local collect protocol.json reports.bin -o release.sfumato --report release.html",
         "sfumato local collect protocol.json monday.bin tuesday.bin --checkpoint state.ckpt -o release.sfumato",
+        "sfumato local collect protocol.json reports.bin --gateway hospital.batch --key gateway.key -o release.sfumato",
     )
 )
 def collect(
     ctx: typer.Context,
     protocol: File,
-    reports: Annotated[list[Path], typer.Argument(metavar="REPORTS...", help="Files of reports.", show_default=False)],
+    reports: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[REPORTS...]", help="Files of single reports, as a server frames them."),
+    ] = None,
+    gateway: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A file of batches, from a gateway that you trust. May be repeated."),
+    ] = None,
+    key: Key = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on from here if it is there, and save here: nothing counts twice."),
@@ -168,17 +178,21 @@ def collect(
 ) -> None:
     """Add up reports and publish what follows from them.
 
-    Whatever is no report of this protocol is counted and left out. With --checkpoint a run that was interrupted goes on
-    where it stopped, and later files, or files that have grown, add to what was collected; releases cost nothing.
+    Whatever is no report of this protocol is counted and left out. Batches speak for many people at once: they are
+    read with --gateway only. With --checkpoint a run that was interrupted goes on where it stopped, and later files, or
+    files that have grown, add to what was collected; releases cost nothing.
     """
-    from sfumato.cli.local_files import Places, Reading, load_checkpoint, save_checkpoint
+    from sfumato.cli.local_files import Places, Reading, load_checkpoint, read_key, save_checkpoint
     from sfumato.cli.local_results import publish_collected
     from sfumato.cli.progress import counting
     from sfumato.cli.publishing import Outputs, check_writable
 
     spoken = _load(protocol)
     outputs = Outputs.checked(protocol, output, report, plot, force)
-    _check_inputs(reports, output)
+    single, trusted = reports or [], gateway or []
+    _check_inputs([*single, *trusted], output, checkpoint)
+    with blaming("--key"):
+        sealed = read_key(key)
     reading = Reading(spoken.collector(), Places())
     if checkpoint is not None:
         with blaming("--checkpoint"):
@@ -192,22 +206,28 @@ def collect(
             save_checkpoint(checkpoint, reading)
 
     with counting(ctx, "collecting", None) as done:
-        for path in reports:
+        for path in single:
             reading.read(path, save, done)
+            save()
+        for path in trusted:
+            reading.read_gateway(path, sealed, save, done)
             save()
     publish_collected(ctx, reading, before, outputs, checkpoint)
 
 
-def _check_inputs(reports: list[Path], output: Path) -> None:
-    """Refuse files that are not there, or that are named twice, before any is read."""
+def _check_inputs(files: list[Path], output: Path, checkpoint: Path | None) -> None:
+    """Refuse files that are no plain files, or that are named twice, before any is read."""
+    from sfumato.plain_files import open_plain
+
+    if not files:
+        raise ParameterError("which reports? give REPORTS, files of single reports, or --gateway FILE")
     seen = set()
-    for path in reports:
-        if not path.is_file():
-            raise MissingFileError(f"{path}: there is no such file")
+    for path in files:
+        open_plain(path).close()
         if path.resolve() in seen:
             raise ParameterError(f"{path}: is given twice; its reports would count twice")
-        if path.resolve() == output.resolve():
-            raise ParameterError(f"--output: {output} is a file of reports; choose another name")
+        if path.resolve() in (output.resolve(), None if checkpoint is None else checkpoint.resolve()):
+            raise ParameterError(f"{path}: is a file of reports; choose another name for --output or --checkpoint")
         seen.add(path.resolve())
 
 
@@ -258,7 +278,7 @@ def simulate(
             part = replace(crowd, values=tuple(values[start : start + AT_ONCE] for values in crowd.values))
             batch = spoken.encode_many(part, start)
             size += len(batch)
-            collector.add_many(batch)
+            collector.add_batch(batch)
             done(len(part))
     found, truth, what = compared(spoken, collector.release(), crowd)
     rows, told = comparison(spoken, len(crowd), found, truth, what)

@@ -1,37 +1,33 @@
-"""Files of reports, read in pieces, and checkpoints that remember how far each of them was read.
+"""Files of reports and of a gateway's batches, read in pieces, and checkpoints that remember how far each was read.
 
-A file holds batches, and single reports that carry their number, one after the other (docs/wire-format.md). What is
-neither is counted, and reading goes on where the next report of this protocol begins.
+docs/wire-format.md describes both kinds. What is no report is counted; nothing that a sender wrote can hide, add or
+change another person's report.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
-import json
 import mmap
-import tempfile
+import os
 import time
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sfumato.errors import FileFormatError, MissingFileError, ParameterError, SfumatoError
+from sfumato.errors import FileFormatError, ParameterError
 from sfumato.local.collector import Collector
+from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
-from sfumato.local.wire import RejectedError, pack_batch, pack_report, unpack_batches, unpack_report
-from sfumato.releases.io import write_atomically
+from sfumato.local.wire import RejectedError, unpack_batches
+from sfumato.plain_files import open_plain, read_plain
 
 EVERY = 2.0  # seconds between checkpoints
-_ABOUT, _STATE = "positions.json", "collector"
 _PIECE = 2**20
+_LARGEST_KEY = 2**12
+_DIGEST = 64  # characters of a SHA-256
 
 
 @dataclass
@@ -90,76 +86,75 @@ class Reading:
     pending: Counter[str] = field(default_factory=Counter)
 
     def read(self, path: Path, saved: Callable[[], None], tick: Callable[[int], None]) -> None:
-        """Take all reports of a file; ``saved`` is called now and then, ``tick`` with how many were met."""
+        """Take all reports of a file; ``saved`` is called now and then, ``tick`` with how many were taken."""
+        self._follow(path, self._frames, saved, tick)
+
+    def read_gateway(
+        self, path: Path, key: bytes | None, saved: Callable[[], None], tick: Callable[[int], None]
+    ) -> None:
+        """Take all batches of a file that a trusted gateway wrote; what follows something else is not read."""
+        self._follow(path, lambda view, place: self._batches(view, place, key), saved, tick)
+
+    def _follow(
+        self,
+        path: Path,
+        take: Callable[[Any, int], Iterator[int]],
+        saved: Callable[[], None],
+        tick: Callable[[int], None],
+    ) -> None:
+        """Let ``take`` read a file from where it was left, and remember each place that it reaches."""
         with _mapped(path) as view:
             place, begun = self.places.start(path, view)
-            saved_at = time.monotonic()
-            while place < len(view):
-                first = place
-                before = self.collector.reports
-                place, unknown = self._step(view, place)
-                if unknown is not None:
-                    after = self._next(view, place + 1)
-                    if after is None:
-                        self.pending[unknown] += 1
-                        break
-                    self.collector.rejected[unknown] += 1
-                    place = after
-                hash_on(begun, view, first, place)
-                tick(self.collector.reports - before)
-                if time.monotonic() - saved_at >= EVERY:
-                    self.places.reached(path, place, begun)
-                    saved()
-                    saved_at = time.monotonic()
+            saved_at, before = time.monotonic(), self.collector.reports
+            try:
+                for reached in take(view, place):
+                    hash_on(begun, view, place, reached)
+                    place = reached
+                    tick(self.collector.reports - before)
+                    before = self.collector.reports
+                    if time.monotonic() - saved_at >= EVERY:
+                        self.places.reached(path, place, begun)
+                        saved()
+                        saved_at = time.monotonic()
+            except FileFormatError as error:
+                raise FileFormatError(f"{path}: {error}") from None
             self.places.reached(path, place, begun)
 
-    def _step(self, view: mmap.mmap, place: int) -> tuple[int, str | None]:
-        """Take what stands at a place: where it ends, or the same place and why it is no report."""
+    def _frames(self, view: Any, place: int) -> Iterator[int]:
+        """Take framed messages, a block at a time; yields the places up to which everything is told."""
         protocol = self.collector.protocol
-        channel = protocol.channel
+        start = begin(view, protocol.fingerprint)
+        if not start:
+            self.pending["truncated"] += len(view) > 0
+            return
+        for block in blocks(view, max(start, place), protocol.fingerprint, protocol.longest):
+            self.collector.add_messages(block.messages)
+            self.collector.rejected += Counter(damaged=block.damaged)
+            self.pending += Counter(truncated=int(block.unread > 0))
+            yield block.stop
+
+    def _batches(self, view: Any, place: int, key: bytes | None) -> Iterator[int]:
+        """Take batches one by one; yields the places behind them."""
+        protocol, channel = self.collector.protocol, self.collector.protocol.channel
+        whole = memoryview(view)
         try:
-            if view[place : place + 4] == self._batch_head[:4]:
-                rest = memoryview(view)[place:]
-                batch = next(unpack_batches(rest, protocol.fingerprint, channel.width, channel.bitwise))
-                size = len(self._batch_head) + len(batch.payload)
-                self.collector.add_many(rest[:size])  # type: ignore[arg-type]
-                return place + size, None
-            report = view[place : place + self._report_size]
-            unpack_report(report, protocol.fingerprint, channel.width)
-            self.collector.add(report)
-            return place + len(report), None
+            for batch in unpack_batches(whole, protocol.fingerprint, channel.width, channel.bitwise, key, place):
+                self.collector.add_one_batch(batch)
+                yield batch.stop
         except RejectedError as reason:
-            return place, str(reason)
+            self.pending[str(reason)] += 1
 
-    def _next(self, view: mmap.mmap, start: int) -> int | None:
-        """Where the next report of this protocol begins."""
-        batch, report = view.find(self._batch_head[:-16], start), view.find(self._report_head, start)
-        while report >= 4 and view[report - 4 : report] == self._batch_head[:4]:  # the rest of a batch's head
-            report = view.find(self._report_head, report + 1)
-        return min((place for place in (batch, report) if place >= 0), default=None)
 
-    @cached_property
-    def _batch_head(self) -> bytes:
-        """How a batch begins: sixteen bytes at its end are its first person and its count."""
-        channel = self.collector.protocol.channel
-        empty = np.zeros((0,) if channel.bitwise else (0, channel.width), dtype=np.uint8)
-        return pack_batch(self.collector.protocol.fingerprint, 0, empty, channel.bitwise)
-
-    @cached_property
-    def _report_head(self) -> bytes:
-        """How a report that carries its number begins: version, flags, fingerprint."""
-        return pack_report(self.collector.protocol.fingerprint, b"", 0)[:-8]
-
-    @cached_property
-    def _report_size(self) -> int:
-        return len(self._report_head) + 8 + self.collector.protocol.channel.width
+def read_key(path: Path | None) -> bytes | None:
+    """The bytes of a file as a key."""
+    return None if path is None else read_plain(path, _LARGEST_KEY, "a key")
 
 
 @contextmanager
 def _mapped(path: Path) -> Iterator[Any]:
     """A file as bytes that are read when they are looked at: memory does not grow with it."""
-    with path.open("rb") as file:
-        if not path.stat().st_size:
+    with open_plain(path) as file:
+        if not os.fstat(file.fileno()).st_size:
             yield b""
             return
         # Not closed here: what was cut out of it may live as long as an error's traceback.
@@ -171,34 +166,18 @@ def _mapped(path: Path) -> Iterator[Any]:
 
 def save_checkpoint(path: Path, reading: Reading) -> None:
     """Write the collector and the places in one file; a crash leaves the old one or the new one."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".sfumato-") as folder:
-        state = Path(folder) / _STATE
-        reading.collector.save(state)
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w") as container:
-            container.writestr(_ABOUT, json.dumps(vars(reading.places)))
-            container.write(state, _STATE)
-    write_atomically(path, packed.getvalue())
+    reading.collector.save(path, vars(reading.places))
 
 
 def load_checkpoint(path: Path, protocol: Protocol) -> Reading:
     """A collector and its places as a checkpoint left them."""
-    if not path.is_file():
-        raise MissingFileError(f"{path}: there is no such file")
-    try:
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(path) as container:
-            about = json.loads(container.read(_ABOUT))
-            (Path(folder) / _STATE).write_bytes(container.read(_STATE))
-            collector, _ = Collector.resume(Path(folder) / _STATE)
-        places = Places(
-            {str(name): int(place) for name, place in about["at"].items()},
-            {str(name): str(digest) for name, digest in about["digests"].items()},
-        )
-        if places.at.keys() != places.digests.keys():
-            raise ParameterError("its places are incomplete")
-    except (SfumatoError, zipfile.BadZipFile, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        words = str(error).partition(f"{_STATE}: ")[2] or str(error)
-        raise FileFormatError(f"{path}: not a valid checkpoint ({words})") from None
-    if collector.protocol.fingerprint != protocol.fingerprint:
-        raise ParameterError(f"{path}: is of another protocol; choose another name for the checkpoint")
-    return Reading(collector, places)
+    collector, position = Collector.resume(path, protocol)
+    if not isinstance(position, dict) or set(position) != {"at", "digests"}:
+        raise FileFormatError(f"{path}: not a valid checkpoint (its places are missing)")
+    at, digests = position["at"], position["digests"]
+    whole = isinstance(at, dict) and isinstance(digests, dict) and at.keys() == digests.keys()
+    if not whole or not all(type(place) is int and 0 <= place < 2**63 for place in at.values()):
+        raise FileFormatError(f"{path}: not a valid checkpoint (its places are damaged)")
+    if not all(isinstance(digest, str) and len(digest) == _DIGEST for digest in digests.values()):
+        raise FileFormatError(f"{path}: not a valid checkpoint (its places are damaged)")
+    return Reading(collector, Places(at, digests))

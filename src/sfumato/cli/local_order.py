@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 
 import sfumato as sf
 from sfumato.boxfile import read_box
 from sfumato.cli.options import blaming
+from sfumato.cli.progress import counting
 from sfumato.core.box import Categorical, Column
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
@@ -107,6 +110,24 @@ def all_people(pieces: Sequence[People]) -> People:
     """Pieces in one."""
     columns = zip(*(piece.values for piece in pieces), strict=True)
     return People(pieces[0].columns, tuple(np.concatenate(parts) for parts in columns))
+
+
+def encode_file(
+    ctx: typer.Context, protocol: Protocol, data: Path, output: Path, first_user: int, key: bytes | None
+) -> tuple[int, int]:
+    """Encode a table of people into batches; says how many people, and how many bytes, there are."""
+    people = 0
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=".sfumato-") as folder:
+        whole = Path(folder) / "batches"
+        with counting(ctx, f"encoding {data.name}", None) as done, whole.open("wb") as file:
+            for piece in read_people(data, protocol.box):
+                with blaming("--first-user", "--key"):
+                    file.write(protocol.encode_many(piece, first_user + people, key))
+                people += len(piece)
+                done(len(piece))
+        size = whole.stat().st_size
+        whole.replace(output)
+    return people, size
 
 
 _STEPS = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])

@@ -93,6 +93,7 @@ def show_plan(ctx: typer.Context, made: LocalPlan, asked: dict[str, Any]) -> Non
         ("people", [f"{made.people:,}"]),
         ("deviation", [f"{made.deviation:.4g} of each estimate"]),
         ("largest error", [f"{made.error:.4g} of any, with confidence {made.confidence:g}"]),
+        ("one liar", [f"moves an estimate by {made.liar:.2g} at most"]),
     ]
     others = _other_epsilons(made, asked)
     told = [(f"{o.protocol.epsilon:g}", f"{o.people:,}", f"{o.deviation:.3g}", f"{o.error:.3g}") for o in others]
@@ -120,4 +121,5 @@ def _plan_data(made: LocalPlan) -> dict[str, Any]:
         "deviation": made.deviation,
         "error": made.error,
         "confidence": made.confidence,
+        "liar": made.liar,
     }

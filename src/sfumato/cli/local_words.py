@@ -40,7 +40,7 @@ def protocol_rows(protocol: Protocol) -> Facts:
         ("guarantee", [str(protocol.guarantee), "one report a person: k reports of one person cost k epsilon"]),
         ("randomizer", [f"{protocol.parameters()['randomizer']}, {size} of information a report"]),
         ("questions", [f"{protocol.questions:,}, each person answers {'all' if channel.whole else 'one'}"]),
-        ("people", [f"numbers 0 to {protocol.users - 1:,}"]),
+        ("people", [f"numbers 0 to {protocol.users - 1:,}, {protocol.numbers}"]),
         ("fingerprint", [protocol.fingerprint.hex()]),
     ]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +109,14 @@ class Outputs:
             need("matplotlib", "plot")
         return cls(release, report, picture)
 
+    def check_apart(self, account: sf.Account) -> None:
+        """Refuse to write over the ledger that pays."""
+        ledger = os.path.realpath(account.path)
+        taken = {f"{ledger}{part}" for part in ("", "-count", "-wal", "-shm", "-journal")}
+        for path, _ in self.listed():
+            if os.path.realpath(path) in taken:
+                raise ParameterError(f"{path} belongs to the ledger; choose another name")
+
     def listed(self) -> list[tuple[Path, str]]:
         """The files and what they are."""
         told = [
@@ -118,13 +128,29 @@ class Outputs:
 
 
 def check_writable(path: Path, force: bool) -> None:
-    """Refuse a path that cannot be written, or that is there already."""
-    if not path.parent.is_dir():
-        raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise ParameterError(f"{path}: cannot be written; choose another name")
-    if path.exists() and not force:
-        raise ParameterError(f"{path}: is there already; choose another name, or replace it with --force")
+    """Refuse a path that is there already, or cannot be written: found out by writing, before anything is spent."""
+    try:
+        if not path.parent.is_dir():
+            raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
+        there = path.exists()
+        if there and not path.is_file():
+            raise ParameterError(f"{path}: cannot be written, it is not a file; choose another name")
+        if there and not force:
+            raise ParameterError(f"{path}: is there already; choose another name, or replace it with --force")
+        _try_to_write(path, there)
+    except OSError as error:
+        raise ParameterError(f"{path}: cannot be written ({error.strerror}); choose another name") from None
+
+
+def _try_to_write(path: Path, there: bool) -> None:
+    """Make the file and remove it again; where there is one, make another beside it."""
+    if there:
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".sfumato-"):
+            return
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    path.unlink()
 
 
 def plan_rows(plan: sf.Plan) -> Facts:
@@ -184,6 +210,8 @@ def publish(
         Of the band or the limits in the picture.
     """
     account, data = paying_account(ctx), declared_file(ctx, order.data)
+    if account is not None:
+        outputs.check_apart(account)
     with reading(ctx, first, then, order.public_rows) as engine:
         settings = {"basis": order.basis, "engine": engine, "ledger": account}
         release = sf.release(order.target, data, order.box, order.privacy, **settings)

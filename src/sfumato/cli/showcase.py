@@ -17,10 +17,11 @@ from rich.text import Text
 import sfumato as sf
 from sfumato import demo as clinic
 from sfumato.boxfile import read_box
-from sfumato.cli.options import paying_account, settings
+from sfumato.cli.options import blaming, paying_account, settings
 from sfumato.cli.output import facts, printable, show, table
 from sfumato.cli.pictures import draw
-from sfumato.errors import BudgetExceededError
+from sfumato.cli.publishing import check_writable
+from sfumato.errors import BudgetExceededError, ParameterError
 from sfumato.extras import need
 
 ACCOUNT = "clinic-demo"
@@ -52,7 +53,7 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
     privacy = sf.Privacy(epsilon=epsilon)  # refuses a bad epsilon before anything is written
     for module in ("matplotlib", "jinja2"):  # before anything is spent
         need(module, "plot")
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_folder(folder)
     with _progress(settings(ctx).json) as step:
         step("simulating the clinic")
         for name, text in _inputs().items():
@@ -60,6 +61,24 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
         account, note = _account(ctx, folder, privacy)
         made = [_publish(study, folder, privacy, account, step) for study in clinic.STUDIES]
     _summary(ctx, folder, made, account, note)
+
+
+def _check_folder(folder: Path) -> None:
+    """Make the folder; refuse one in which the files cannot be written, before anything is spent."""
+    with blaming("--folder"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ParameterError(f"{folder}: cannot be made ({error.strerror}); choose another name") from None
+        for name in _inputs():
+            check_writable(folder / name, force=True)
+        for study in clinic.STUDIES:
+            for path in _files(study, folder):
+                check_writable(path, force=True)
+
+
+def _files(study: clinic.Study, folder: Path) -> list[Path]:
+    return [folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")]
 
 
 def _inputs() -> dict[str, str]:
@@ -77,10 +96,12 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
     needed = len(clinic.STUDIES) * (privacy.epsilon or 0.0)
     if account.would_cost(sf.Privacy(epsilon=needed)).fits:
         return account, None
+    from sfumato.accounting.store import erase
+
     left = account.remaining()
     if given.ledger is None and needed <= _EPSILON:
-        _forget(account)
-        return account, (
+        erase(account.path)  # right for people who do not exist, and for nobody else
+        return sf.Ledger(account.path).account(ACCOUNT, limit=LIMIT), (
             f"The account {ACCOUNT!r} had {left.words()} left, too little for this run. Its people are simulated, so "
             "the demo has emptied its ledger and started again; a limit on real data is final."
         )
@@ -88,19 +109,6 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
         f"account {account.name!r} has {left.words()} left, the demo publishes {len(clinic.STUDIES)} functions at "
         f"epsilon {privacy.epsilon:g} each; choose a smaller --epsilon; nothing was released"
     )
-
-
-def _forget(account: sf.Account) -> None:
-    """Remove the entries of the demo's own account: right for people who do not exist, and for nobody else."""
-    import sqlalchemy as sa
-
-    from sfumato.accounting.store import BOOK_SIZE, accounts, entries, place, writing
-
-    # Not by removing the file: a connection that is open would go on writing to the removed one.
-    with writing(account.path) as connection:
-        number = connection.execute(sa.select(accounts.c.id).where(accounts.c.name == account.name)).scalar_one()
-        mine = entries.c.id.between(place(number, "dp"), place(number, "random") + BOOK_SIZE - 1)
-        connection.execute(sa.delete(entries).where(mine))
 
 
 def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf.Account, step: Any) -> Made:
@@ -115,7 +123,7 @@ def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf
         privacy,
         ledger=account,
     )
-    made = Made(study, *(folder / f"{study.name}{end}" for end in (".sfumato", ".png", ".html")))
+    made = Made(study, *_files(study, folder))
     release.save(made.release)
     step(f"drawing {study.name}")
     draw(release, made.picture)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.randomizer import Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit
 from sfumato.errors import ParameterError
-from sfumato.local.public import public_laplace, public_normals, public_words
+from sfumato.local.public import TAIL, public_laplace, public_normals, public_words
 
 Floats = NDArray[np.float64]
 Payload = NDArray[np.uint8]
@@ -26,6 +26,8 @@ State = dict[str, NDArray[np.int64]]
 
 _FIXED = 2**20  # public numbers are added up in steps of one over this
 _LARGEST_REPORT = 2**46  # of a Laplace number, in grid steps: a hundred thousand of these fit into a sum
+MOST_NUMBERS = 2**12  # that one person answers with: 32 KB
+MOST_DIRECTIONS = 2**10  # numbers in each of 256 public directions: some milliseconds a person
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,19 @@ class Channel(ABC):
     @abstractmethod
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         """The mean answer to each question, unbiased, and a bound on the variance of each."""
+
+    @property
+    @abstractmethod
+    def reach(self) -> float:
+        """How far one report, replaced by any other of its person, moves a mean answer, times the people asked.
+
+        For the worst of all public numbers that a person can have: docs/proofs/randomizers.md, Theorem 8.
+        """
+
+    @property
+    def largest(self) -> int:
+        """What one report adds to a sum at most."""
+        return 1
 
     def empty(self) -> State:
         """What is kept before any report."""
@@ -106,6 +121,10 @@ class BitChannel(Channel):
         # A question that nobody was asked: no answer, and every answer is possible.
         return np.where(asked, means, 0.5), 1 / (4 * randomizer.gain**2 * counts)
 
+    @property
+    def reach(self) -> float:
+        return 1 / self._randomizer.gain
+
 
 @dataclass(frozen=True)
 class LikelihoodChannel(Channel):
@@ -140,6 +159,14 @@ class LikelihoodChannel(Channel):
         inner = LikelihoodBit(self.epsilon).inner
         return np.where(state["asked"] > 0, means, 0.5), 2 * (2 / inner**2 + 1) / counts
 
+    @property
+    def largest(self) -> int:
+        return round(TAIL / LikelihoodBit(self.epsilon).inner * _FIXED)
+
+    @property
+    def reach(self) -> float:
+        return 2 * self.largest / _FIXED  # a one instead of a zero
+
 
 @dataclass(frozen=True)
 class LogLogChannel(Channel):
@@ -172,9 +199,22 @@ class LogLogChannel(Channel):
 
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         randomizer, counts = LogLog(self.epsilon), np.maximum(state["asked"], 1)
-        kept = 1 - 2.0 ** (1 - randomizer.tries)
+        kept = self._kept
         means = state["sums"] / (_FIXED * counts * kept)
         return np.where(state["asked"] > 0, means, 0.5), (2 / randomizer.inner**2 + 1) / (kept**2 * counts)
+
+    @property
+    def _kept(self) -> float:
+        """What a named draw keeps of the answer: all of it, unless none was kept."""
+        return 1 - 2.0 ** (1 - LogLog(self.epsilon).tries)
+
+    @property
+    def largest(self) -> int:
+        return round(TAIL / LogLog(self.epsilon).inner * _FIXED)
+
+    @property
+    def reach(self) -> float:
+        return 2 * self.largest / (_FIXED * self._kept)  # the largest draw instead of the smallest
 
 
 @dataclass(frozen=True)
@@ -193,21 +233,35 @@ class LaplaceChannel(Channel):
         return LaplaceNumber(self.epsilon, self.questions)
 
     def __post_init__(self) -> None:
-        if self._limit() > _LARGEST_REPORT:
+        if self.questions > MOST_NUMBERS:
+            raise ParameterError(
+                f"randomizer='laplace' answers every question, at most {MOST_NUMBERS:,} of them, got "
+                f"{self.questions:,}: ask fewer questions or use another randomizer"
+            )
+        if self.largest > _LARGEST_REPORT:
             raise ParameterError(
                 f"randomizer='laplace' cannot serve epsilon={self.epsilon!r} over {self.questions} questions: sums "
                 "would not fit into 64 bits; ask fewer questions or use another randomizer"
             )
 
-    def _limit(self) -> int:
-        """Noise beyond this is as good as impossible, and is clamped so that sums fit: post-processing."""
-        return int(200 * self._randomizer().scale) + LaplaceNumber.steps
+    @property
+    def _noise(self) -> int:
+        """Noise beyond this has a chance of 2e-9 and is cut, so that nobody can send more: post-processing."""
+        return int(TAIL * self._randomizer().scale)
+
+    @property
+    def largest(self) -> int:
+        return self._noise + LaplaceNumber.steps
+
+    @property
+    def reach(self) -> float:
+        return 2 * self._noise / LaplaceNumber.steps + 1
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         return {"asked": (1,), "sums": (self.questions,)}
 
     def send(self, answers: NDArray[Any], users: Words) -> Payload:
-        sent = np.clip(self._randomizer().send(answers.astype(np.float64)), -self._limit(), self._limit())
+        sent = np.clip(self._randomizer().send(answers.astype(np.float64)), -self._noise, self.largest)
         return np.ascontiguousarray(sent.astype("<i8")).view(np.uint8).reshape(len(answers), -1)
 
     def _numbers(self, payload: Payload) -> NDArray[np.int64]:
@@ -218,8 +272,8 @@ class LaplaceChannel(Channel):
         state["sums"] += self._numbers(payload).sum(axis=0)
 
     def valid(self, payload: Payload) -> NDArray[np.bool_]:
-        numbers, limit = self._numbers(payload), self._limit()
-        return np.asarray(((-limit <= numbers) & (numbers <= limit)).all(axis=1))  # abs(-2**63) is negative
+        numbers = self._numbers(payload)
+        return np.asarray(((-self._noise <= numbers) & (numbers <= self.largest)).all(axis=1))
 
     def estimate(self, state: State) -> tuple[Floats, Floats]:
         count = max(1, int(state["asked"][0]))
@@ -238,8 +292,11 @@ class UnitChannel(Channel):
 
     def __post_init__(self) -> None:
         Codebook(self.epsilon)  # refuses what it cannot serve
-        if self.questions < 2:
-            raise ParameterError("randomizer='privunit' needs two questions or more")
+        if not 2 <= self.questions <= MOST_DIRECTIONS:
+            raise ParameterError(
+                f"randomizer='privunit' takes 2 to {MOST_DIRECTIONS:,} questions (devices draw 256 directions of so "
+                f"many numbers), got {self.questions:,}: ask fewer questions or use another randomizer"
+            )
 
     def _directions(self, users: Words) -> Floats:
         """``(m, size, questions)`` unit vectors."""
@@ -284,7 +341,16 @@ class UnitChannel(Channel):
         variance = square / (gain**2 * count)
         return state["sums"] / (_FIXED * count * gain), np.full(self.questions, variance)
 
+    @property
+    def largest(self) -> int:
+        return _FIXED
 
+    @property
+    def reach(self) -> float:
+        return 2 / unit_gain(Codebook(self.epsilon), self.questions)
+
+
+@lru_cache(maxsize=64)
 def unit_moments(randomizer: Codebook, dimension: int) -> tuple[float, float]:
     """The mean inner product of the direction that is named with the vector that it is about, and its mean square.
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
-from sfumato.local.wire import RejectedError, unpack_batches, unpack_report
+from sfumato.local.wire import Batch, RejectedError, check_key, unpack_batches, unpack_report
 
 Words = NDArray[np.uint64]
 
 _BLOCK = 2**14  # reports at a time
-_SEEN = 2**10  # people in a block of the record of who has reported
+SEEN = 2**10  # people in a block of the record of who has reported
 
 
 class Collector:
@@ -43,55 +44,95 @@ class Collector:
         self._seen: dict[int, NDArray[np.uint8]] = {}
 
     def add(self, report: bytes, user: int | None = None) -> bool:
-        """Add one report; says whether it was taken. ``user`` is the number that it was encoded with."""
-        channel = self.protocol.channel
-        try:
-            payload, slot = unpack_report(report, self.protocol.fingerprint, channel.width)
-            if (user is None) == (slot is None):
-                raise RejectedError("no number" if user is None else "two numbers")
-            number = slot if user is None else self._number(user)
-            assert number is not None
-            if number >= self.protocol.users:
-                raise RejectedError("unknown person")
-            values = np.frombuffer(payload, dtype=np.uint8)[None, :]
-            values = values[:, 0] if channel.bitwise else values
-            if not channel.valid(values).all():
-                raise RejectedError("malformed")
-            users = np.array([number], dtype=np.uint64)
-            if user is not None and not self._first_time(users)[0]:
-                raise RejectedError("second report")
-        except RejectedError as reason:
-            self.rejected[str(reason)] += 1
-            return False
-        self._tally(values, users)
-        return True
+        """Add one report; says whether it was taken. ``user`` is the number that was given to its person."""
+        return self.add_messages([(report, None if user is None else self._number(user))]) == 1
 
-    def add_many(self, reports: bytes | Iterable[bytes], first_user: int | None = None) -> int:
-        """Add batches (or a list of reports of consecutive persons); says how many reports were taken.
+    def add_many(self, reports: Iterable[bytes], first_user: int = 0) -> int:
+        """Add reports of consecutive persons; says how many were taken. ``first_user`` is the first one's number."""
+        if isinstance(reports, bytes | bytearray | memoryview):
+            raise ParameterTypeError(
+                "reports must be a list of single reports; bytes of many are a gateway's batch: add_batch, if you "
+                "trust whoever sent it"
+            )
+        numbered, taken = zip(reports, count(self._number(first_user)), strict=False), 0
+        while block := list(islice(numbered, _BLOCK)):
+            taken += self.add_messages(block)
+        return taken
 
-        ``first_user`` is the number of the first person; by default the number that each batch carries.
+    def add_messages(self, messages: Iterable[tuple[bytes, int | None]]) -> int:
+        """Add messages as they came, each with the number given to its person; says how many reports were taken."""
+        payloads, numbers = [], []
+        for message, user in messages:
+            try:
+                payload, number = self._opened(message, user)
+            except RejectedError as reason:
+                self.rejected[str(reason)] += 1
+                continue
+            payloads.append(payload)
+            numbers.append(number)
+        users = np.array(numbers, dtype=np.uint64)
+        order = np.argsort(users, kind="stable")
+        values = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, self.protocol.channel.width)[order]
+        values = values[:, 0] if self.protocol.channel.bitwise else values
+        return self._take(values, users[order], once=self.protocol.numbers == "given")
+
+    def _opened(self, message: object, user: int | None) -> tuple[bytes, int]:
+        """The payload and the number of a person's report."""
+        protocol = self.protocol
+        payload, drawn = unpack_report(message, protocol.fingerprint, protocol.channel.width)
+        if drawn is not None and protocol.numbers == "given":
+            raise RejectedError("own number")
+        if drawn is not None and user is not None:
+            raise RejectedError("two numbers")
+        number = user if protocol.numbers == "given" else drawn
+        if number is None:
+            raise RejectedError("no number")
+        if number >= protocol.users:
+            raise RejectedError("unknown person")
+        return payload, number
+
+    def add_frames(self, data: bytes) -> int:
+        """Add a file of reports (``protocol.file_head``, then frames); says how many reports were taken."""
+        place, taken = begin(data, self.protocol.fingerprint), 0
+        for block in blocks(data, place, self.protocol.fingerprint, self.protocol.longest) if place else ():
+            taken += self.add_messages(block.messages)
+            self.rejected += Counter(damaged=block.damaged, truncated=int(block.unread > 0))
+        return taken
+
+    def add_batch(self, data: bytes, first_user: int | None = None, key: bytes | None = None) -> int:
+        """Add the batches of a gateway that you trust; says how many reports were taken.
+
+        A gateway speaks for all the persons whom it names, and can say anything about them. Never give what came from
+        a single device.
+
+        Parameters
+        ----------
+        first_user
+            The number of the first person; by default the number that each batch carries.
+        key
+            The key with which the gateway sealed its batches: only those are taken.
         """
-        if first_user is not None:
-            first_user = self._number(first_user)
-        if not isinstance(reports, bytes | bytearray | memoryview):
-            start = 0 if first_user is None else first_user
-            return sum(self.add(report, user=start + i) for i, report in enumerate(reports))
+        check_key(key)
+        expected = None if first_user is None else self._number(first_user)
         channel, taken = self.protocol.channel, 0
         try:
-            for batch in unpack_batches(reports, self.protocol.fingerprint, channel.width, channel.bitwise):
-                if first_user is not None and batch.first != first_user:
+            for batch in unpack_batches(data, self.protocol.fingerprint, channel.width, channel.bitwise, key):
+                if expected is not None and batch.first != expected:
                     self.rejected["another first person"] += batch.count
-                    first_user += batch.count
-                    continue
-                if batch.first + batch.count > self.protocol.users:
-                    self.rejected["unknown person"] += batch.count
-                    continue
-                for start in range(0, batch.count, _BLOCK):
-                    taken += self._block(batch.first, start, min(_BLOCK, batch.count - start), batch.payload)
-                first_user = None if first_user is None else first_user + batch.count
+                else:
+                    taken += self.add_one_batch(batch)
+                expected = None if expected is None else expected + batch.count
         except RejectedError as reason:
             self.rejected[str(reason)] += 1
         return taken
+
+    def add_one_batch(self, batch: Batch) -> int:
+        """Add a batch that was opened; says how many reports were taken."""
+        if batch.first + batch.count > self.protocol.users:
+            self.rejected["unknown person"] += batch.count
+            return 0
+        starts = range(0, batch.count, _BLOCK)
+        return sum(self._block(batch.first, at, min(_BLOCK, batch.count - at), batch.payload) for at in starts)
 
     def _block(self, first: int, start: int, count: int, payload: memoryview) -> int:
         """A block of reports; ``_BLOCK`` is a multiple of eight, so bits start at a byte."""
@@ -102,21 +143,29 @@ class Collector:
         else:
             whole = np.frombuffer(payload, dtype=np.uint8).reshape(-1, channel.width)
             values = whole[start : start + count]
-        users = np.arange(first + start, first + start + count, dtype=np.uint64)
-        if not channel.bitwise and not (valid := channel.valid(values)).all():
-            self.rejected["malformed"] += int(np.count_nonzero(~valid))
-            values, users = values[valid], users[valid]
-        fresh = self._first_time(users)
-        if not fresh.all():
-            self.rejected["second report"] += int(np.count_nonzero(~fresh))
-            values, users = values[fresh], users[fresh]
-        self._tally(values, users)
+        return self._take(values, np.arange(first + start, first + start + count, dtype=np.uint64))
+
+    def _take(self, values: NDArray[np.uint8], users: Words, once: bool = True) -> int:
+        """Take what devices can have sent, persons in increasing order, ``once`` from each; says how many reports."""
+        channel = self.protocol.channel
+        values, users = self._without("malformed", channel.valid(values), values, users)
+        if once:
+            fresh = np.ones(len(users), dtype=np.bool_)
+            fresh[1:] = users[1:] != users[:-1]
+            fresh[fresh] = self._first_time(users[fresh])
+            values, users = self._without("second report", fresh, values, users)
+        asked = np.zeros(0, dtype=np.int64) if channel.whole else self.protocol.asked(users)
+        channel.add(self._state, values, asked, users)
+        self.reports += len(users)
         return len(users)
 
-    def _tally(self, values: NDArray[np.uint8], users: Words) -> None:
-        asked = np.zeros(0, dtype=np.int64) if self.protocol.channel.whole else self.protocol.asked(users)
-        self.protocol.channel.add(self._state, values, asked, users)
-        self.reports += len(users)
+    def _without(
+        self, reason: str, good: NDArray[np.bool_], values: NDArray[np.uint8], users: Words
+    ) -> tuple[NDArray[np.uint8], Words]:
+        if good.all():
+            return values, users
+        self.rejected[reason] += int(np.count_nonzero(~good))
+        return values[good], users[good]
 
     def _number(self, user: Any) -> int:
         if isinstance(user, bool) or not isinstance(user, int | np.integer) or user < 0:
@@ -128,12 +177,12 @@ class Collector:
         fresh = np.ones(len(users), dtype=np.bool_)
         if len(users) and self._whole_blocks(users):
             return fresh
-        block = (users // np.uint64(_SEEN)).astype(np.int64)
+        block = (users // np.uint64(SEEN)).astype(np.int64)
         edges = np.flatnonzero(np.diff(block, prepend=-1, append=-1))
         for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-            seen = self._seen.setdefault(int(block[start]), np.zeros(_SEEN // 8, dtype=np.uint8))
+            seen = self._seen.setdefault(int(block[start]), np.zeros(SEEN // 8, dtype=np.uint8))
             bits = np.unpackbits(seen, bitorder="little")
-            place = (users[start:stop] % np.uint64(_SEEN)).astype(np.int64)
+            place = (users[start:stop] % np.uint64(SEEN)).astype(np.int64)
             fresh[start:stop] = bits[place] == 0
             bits[place] = 1
             seen[:] = np.packbits(bits, bitorder="little")
@@ -141,19 +190,19 @@ class Collector:
 
     def _whole_blocks(self, users: Words) -> bool:
         """Whether these are all persons of a few blocks, of whom nobody has reported: the quick way to note them."""
-        if len(users) % _SEEN or int(users[0]) % _SEEN or int(users[-1]) - int(users[0]) != len(users) - 1:
+        if len(users) % SEEN or int(users[0]) % SEEN or int(users[-1]) - int(users[0]) != len(users) - 1:
             return False
-        keys = range(int(users[0]) // _SEEN, int(users[-1]) // _SEEN + 1)
+        keys = range(int(users[0]) // SEEN, int(users[-1]) // SEEN + 1)
         if any(key in self._seen for key in keys):
             return False
         for key in keys:
-            self._seen[key] = np.full(_SEEN // 8, 255, dtype=np.uint8)
+            self._seen[key] = np.full(SEEN // 8, 255, dtype=np.uint8)
         return True
 
     def __add__(self, other: object) -> Collector:
         if not isinstance(other, Collector):
             return NotImplemented
-        if other.protocol.fingerprint != self.protocol.fingerprint:
+        if other.protocol != self.protocol:
             raise ParameterError("two collectors of different protocols cannot be merged")
         shared = self._seen.keys() & other._seen.keys()
         if any((self._seen[key] & other._seen[key]).any() for key in shared):
@@ -187,77 +236,18 @@ class Collector:
 
     # --- surviving a crash ----------------------------------------------------------------------------------
 
-    def _consistent(self) -> bool:
-        """Whether tallies count as many reports as there are, and no more persons than that are noted."""
-        state = self._state
-        tallied = int(state["asked"].sum()) if "asked" in state else int(state["bits"].sum())
-        counts = state["asked"] if "asked" in state else state["bits"]
-        noted = sum(int(np.bitwise_count(bits).sum()) for bits in self._seen.values())
-        return bool((counts >= 0).all()) and tallied == self.reports and noted <= self.reports
+    def save(self, path: str | os.PathLike[str], position: Any = 0) -> None:
+        """Write a checkpoint, for its owner alone: a crash leaves the old one or the new one.
 
-    def save(self, path: str | os.PathLike[str], position: int = 0) -> None:
-        """Write a checkpoint: a crash leaves the old one or the new one. ``position``: how far the input was read."""
-        from safetensors.numpy import save as pack
+        ``position`` is yours: how far the input was read, a whole number or a dict of plain data (as JSON has them).
+        """
+        from sfumato.local.checkpoints import save
 
-        from sfumato.releases.io import write_atomically
-
-        about = {"protocol": self.protocol.to_json(), "reports": self.reports, "rejected": dict(self.rejected),
-                 "position": position}  # fmt: skip
-        arrays: dict[str, NDArray[Any]] = {f"state.{name}": values for name, values in self._state.items()}
-        keys = sorted(self._seen)
-        arrays["seen.blocks"] = np.array(keys, dtype=np.int64)
-        arrays["seen.bits"] = (
-            np.stack([self._seen[key] for key in keys]) if keys else np.zeros((0, _SEEN // 8), np.uint8)
-        )
-        write_atomically(path, pack(arrays, metadata={"sfumato-collector": json.dumps(about)}))
+        save(self, path, position)
 
     @classmethod
-    def resume(cls, path: str | os.PathLike[str]) -> tuple[Collector, int]:
-        """A collector as a checkpoint left it, and how far the input was read."""
-        from safetensors import SafetensorError, safe_open
+    def resume(cls, path: str | os.PathLike[str], protocol: Protocol) -> tuple[Collector, Any]:
+        """A collector of this protocol as a checkpoint left it, and how far the input was read."""
+        from sfumato.local.checkpoints import load
 
-        from sfumato.local.protocol import from_json
-
-        name = os.fspath(path)
-        if not os.path.exists(name):
-            raise MissingFileError(f"{name}: there is no such file")
-        try:
-            with safe_open(name, framework="numpy") as container:
-                about = json.loads((container.metadata() or {})["sfumato-collector"])
-                arrays = {key: container.get_tensor(key) for key in container.keys()}  # noqa: SIM118
-            found = cls(from_json(about["protocol"]))
-            found.reports, found.rejected = _count(about["reports"]), _counts(about["rejected"])
-            for key, values in found._state.items():
-                stored = arrays.pop(f"state.{key}")
-                if stored.shape != values.shape or stored.dtype != np.int64:
-                    raise ParameterError("the tallies do not fit the protocol")
-                found._state[key] = stored.copy()
-            blocks, bits = arrays.pop("seen.blocks"), arrays.pop("seen.bits")
-            found._seen = _who(blocks, bits, found)
-            if arrays or not found._consistent():
-                raise ParameterError("the tallies, the number of reports and who has reported do not agree")
-            return found, _count(about["position"])
-        except (SafetensorError, SfumatoError, LookupError, ValueError, TypeError, OSError, RecursionError) as error:
-            raise FileFormatError(f"{name}: not a valid checkpoint ({error})") from None
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise ParameterError(f"counts are whole numbers, 0 or more, got {value!r}")
-    return value
-
-
-def _counts(values: Any) -> Counter[str]:
-    if not isinstance(values, dict):
-        raise ParameterError("rejected reports are counted by reason")
-    return Counter({str(reason): _count(value) for reason, value in values.items()})
-
-
-def _who(blocks: NDArray[Any], bits: NDArray[Any], collector: Collector) -> dict[int, NDArray[np.uint8]]:
-    """Who has reported, from a checkpoint's blocks, refusing what none could have written."""
-    fits = blocks.dtype == np.int64 and blocks.ndim == 1 and bits.dtype == np.uint8
-    if not fits or bits.shape != (len(blocks), _SEEN // 8) or (np.diff(blocks) <= 0).any():
-        raise ParameterError("the record of who has reported is damaged")
-    if len(blocks) and not 0 <= int(blocks[0]) <= int(blocks[-1]) <= (collector.protocol.users - 1) // _SEEN:
-        raise ParameterError("persons beyond the protocol's have reported")
-    return {int(key): row.copy() for key, row in zip(blocks, bits, strict=True)}
+        return load(cls(protocol), path)

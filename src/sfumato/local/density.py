@@ -56,8 +56,8 @@ class Density(Protocol):
             raise ParameterError(
                 f"lattice needs a number of 2 or more, or one per column ({self.box.dimension}), got {self.lattice!r}"
             )
-        if math.prod(shape) > _LARGEST:
-            raise ParameterError(f"the lattice has {math.prod(shape):,} points, at most {_LARGEST:,} are allowed")
+        if len(shape) > _LARGEST.bit_length() or math.prod(shape) > _LARGEST:
+            raise ParameterError(f"the lattice {self.lattice!r} has too many points, at most {_LARGEST:,} are allowed")
         object.__setattr__(self, "lattice", tuple(shape) if isinstance(self.lattice, list | tuple) else shape[0])
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 
@@ -138,6 +138,11 @@ class Density(Protocol):
     def spread(self, variance: float) -> float:
         # A mass is the mean of all signs, each twice as uncertain as its answer.
         return 4 * variance * self.questions / (self.questions + 1) ** 2 if self.randomizer == "hadamard" else variance
+
+    def pull(self, reach: float) -> float:
+        # A mass is the mean of all signs, each of which moves twice as far as its answer.
+        signs = 2 / (self.questions + 1) if self.randomizer == "hadamard" else 1.0
+        return signs * super().pull(reach)
 
     def masses(self, state: State) -> tuple[Floats, float]:
         """The mass of every lattice point, unbiased, and a bound on the variance of each."""

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 RANDOMIZERS = ("hadamard", "chebyshev")
 _TYPICAL = 0.15  # what two columns typically have in common, as a correlation: a public guess
 _PEOPLE = 100_000
+_LARGEST_LIST = 2**20  # coefficients times ways: each device lists them, in a few tenths of a second
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class Marginals(Protocol):
         for name in ("ways", "people"):
             object.__setattr__(self, name, positive_integer(name, getattr(self, name)))
         self.walsh  # noqa: B018  (refuses columns that have no categories, and too many coefficients)
+        if self.walsh.size * self.ways > _LARGEST_LIST:
+            raise ParameterError(
+                f"{self.ways}-way marginals of these columns have {self.walsh.size:,} coefficients, which takes each "
+                f"device too long; at most {_LARGEST_LIST // self.ways:,} are allowed: lower ways, or leave out columns"
+            )
         if self.randomizer == "chebyshev" and set(self.walsh.bits) != {1}:
             raise ParameterError("randomizer='chebyshev' is for columns of two categories")
         share = self._best_share() if self.one_way is None else finite_number("one_way", self.one_way)
@@ -111,13 +117,24 @@ class Marginals(Protocol):
         codes, asked = columns.T.astype(np.int64), self.asked(users)
         return self.walsh.joint(codes, asked) if self.randomizer == "chebyshev" else self.walsh.parities(codes, asked)
 
+    @property
+    def _shares(self) -> list[float]:
+        """The share of people who are asked about one column, about two, ..."""
+        assert self.one_way is not None
+        return [self.one_way, *[(1 - self.one_way) / max(1, self.ways - 1)] * (self.ways - 1)]
+
+    def pull(self, reach: float) -> float:
+        """On a cell before shrinkage, of a table of the columns that were asked about, those with the fewest bits."""
+        bits = sorted(self.walsh.bits)
+        cells = [1.0 if self.randomizer == "chebyshev" else 2.0 ** (1 - sum(bits[:k])) for k in range(1, self.ways + 1)]
+        each = zip(cells, self.walsh.counts, self._shares, strict=True)
+        return reach * max(cell * count / share for cell, count, share in each)
+
     def spread(self, variance: float) -> float:
         """Of the least certain cell of any table: it is one of columns with the fewest bits, binary ones as a rule."""
-        assert self.one_way is not None
-        shares = [self.one_way, *[(1 - self.one_way) / max(1, self.ways - 1)] * (self.ways - 1)]
         each = [
             4 * variance * count / (share * self.questions)
-            for count, share in zip(self.walsh.counts, shares, strict=True)
+            for count, share in zip(self.walsh.counts, self._shares, strict=True)
         ]
         masks = 2 ** min(self.walsh.bits) - 1
 

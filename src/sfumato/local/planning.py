@@ -18,6 +18,8 @@ class LocalPlan:
 
     ``error`` bounds, with probability ``confidence``, the error of every number that is estimated (lattice masses,
     moments, cells of tables) at once; ``deviation`` is the standard deviation of each; ``people`` is how many report.
+    ``liar`` is how far one of them who lies can move an estimate, if questions are asked evenly and the person's number
+    is the worst of all.
     """
 
     protocol: Protocol
@@ -25,6 +27,7 @@ class LocalPlan:
     deviation: float
     error: float
     confidence: float
+    liar: float
 
     def __str__(self) -> str:
         return "\n".join(
@@ -34,6 +37,7 @@ class LocalPlan:
                 f"people        {self.people:,}",
                 f"deviation     {self.deviation:.4g} of each estimate",
                 f"largest error {self.error:.4g} with confidence {self.confidence:g}",
+                f"one liar      {self.liar:.2g} of any estimate at most",
             ]
         )
 
@@ -68,7 +72,8 @@ def plan(
         assert error is not None
         people = max(1, math.ceil(each * (quantile / positive_number("error", error)) ** 2))
     deviation = math.sqrt(each / positive_integer("people", people))
-    return LocalPlan(protocol, people, deviation, quantile * deviation, confidence)
+    liar = protocol.influence / people
+    return LocalPlan(protocol, people, deviation, quantile * deviation, confidence, liar)
 
 
 def _variance_of_one(protocol: Protocol) -> float:

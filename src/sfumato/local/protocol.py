@@ -9,21 +9,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import strict_json
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core import sampling
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.core.privacy import Guarantee
-from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
+from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.local.channels import CHANNELS, Channel, State
+from sfumato.local.frames import file_head, pack_frame
 from sfumato.local.public import public_below, public_words
 from sfumato.local.records import one_record, read_records, within
-from sfumato.local.wire import VERSION, pack_batch, pack_report
+from sfumato.local.wire import VERSION, check_key, pack_batch, pack_report, report_size
+from sfumato.plain_files import read_plain, write_plain
 
 if TYPE_CHECKING:
     from sfumato.local.collector import Collector
@@ -35,11 +37,26 @@ Words = NDArray[np.uint64]
 MOST_USERS = 2**48
 _BLOCK = 2**14  # people at a time: what is computed on the way stays in the cache
 _LARGEST_FILE = 2**20
+_LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
+NUMBERS = ("given", "drawn")
+# With these a device that may draw its own number can draw one that counts hundreds of times as much as most.
+_NOT_DRAWN = ("likelihood", "loglog")
 
 
 @dataclass(frozen=True)
 class Protocol(ABC):
     """What each person is asked, and how the answer is randomised on the person's own device.
+
+    Parameters
+    ----------
+    seed
+        Of the public randomness; drawn if left out. Give people their numbers first, then make the protocol: nobody can
+        then pick a number for what it is asked.
+    users
+        Persons are numbered 0 to ``users - 1``.
+    numbers
+        ``"given"`` (default): whoever asks people numbers them, and the collector takes one report from each.
+        ``"drawn"``: devices draw numbers for themselves, and nothing keeps a sender from choosing, or reporting twice.
 
     Formal guarantee: whatever a person holds, ``encode`` is ``epsilon``-differentially private (the randomizers of
     ``core/randomizer.py``); all that happens to reports afterwards is post-processing. One report a person: k reports
@@ -50,6 +67,7 @@ class Protocol(ABC):
     epsilon: float
     seed: int | None = None
     users: int = 2**40
+    numbers: str = "given"
 
     kind: ClassVar[str]
 
@@ -65,7 +83,13 @@ class Protocol(ABC):
             object.__setattr__(self, "seed", int(sampling.words53(1)[0]))
         elif isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
             raise ParameterError(f"seed must be a whole number in [0, 2**63), got seed={self.seed!r}")
+        one_of("numbers", self.numbers, NUMBERS)
         self.check()
+        if self.numbers == "drawn" and self.channel_name in _NOT_DRAWN:
+            raise ParameterError(
+                f"randomizer={self.channel_name!r} needs numbers='given': a device that draws its own could pick one "
+                "that counts hundreds of times as much as most; use another randomizer, or number people yourself"
+            )
 
     # --- what a kind of protocol says -----------------------------------------------------------------------
 
@@ -102,6 +126,10 @@ class Protocol(ABC):
         """The variance of an estimate, if that of each mean answer is this, and all questions are asked alike."""
         return variance
 
+    def pull(self, reach: float) -> float:
+        """How far an estimate moves, times the people, if a mean answer does by ``reach`` over the people asked."""
+        return reach * (1 if self.channel.whole else self.questions)
+
     def asked(self, users: Words) -> Questions:
         """Which question each person is asked: public."""
         assert self.seed is not None
@@ -124,19 +152,31 @@ class Protocol(ABC):
             A sequence of values in the order of the box, a mapping from names, or a number if there is one column.
             Values outside are clipped; the middle of the box (or the first category) stands in for what is missing.
         user
-            The person's number, which decides the question; without one the device draws a number and sends it along.
+            The person's number, which decides the question. Leave it out if the protocol says ``numbers="drawn"``: the
+            device then draws one and sends it along.
 
         Formal guarantee: ``epsilon``-differential privacy in the local model (docs/proofs/randomizers.md).
         """
-        slot = None
+        drawn = None
+        if (user is None) != (self.numbers == "drawn"):
+            raise ParameterError(
+                "user must be the number that was given to this person; or make the protocol with numbers='drawn'"
+                if user is None
+                else f"user must be left out: devices of this protocol draw their numbers, got user={user!r}"
+            )
         if user is None:
-            user = slot = int(sampling.uniform_below(np.array([self.users]))[0])
+            user = drawn = int(sampling.uniform_below(np.array([self.users]))[0])
         users = self._users(user, 1)
         payload = self._payload(read_records(self.box, one_record(record)), users)
-        return pack_report(self.fingerprint, payload.tobytes(), slot)
+        return pack_report(self.fingerprint, payload.tobytes(), drawn)
 
-    def encode_many(self, records: Any, first_user: int = 0) -> bytes:
-        """One batch of reports of consecutive persons, for simulation and for devices that serve many."""
+    def encode_many(self, records: Any, first_user: int = 0, key: bytes | None = None) -> bytes:
+        """One batch of reports of consecutive persons, for simulation and for gateways that serve many.
+
+        A collector takes a batch from those whom it trusts only (``add_batch``). With a ``key`` of 16 bytes or more
+        that both hold the batch is sealed, and nobody else can make or change one.
+        """
+        check_key(key)
         codes = read_records(self.box, records)
         self._users(first_user, max(1, len(codes)))
         block = max(1, _BLOCK // self.questions) if self.channel.whole else _BLOCK
@@ -148,7 +188,7 @@ class Protocol(ABC):
         ]
         shape = (0,) if self.channel.bitwise else (0, self.channel.width)
         payload = np.concatenate(parts) if parts else np.zeros(shape, dtype=np.uint8)
-        return pack_batch(self.fingerprint, first_user, payload, self.channel.bitwise)
+        return pack_batch(self.fingerprint, first_user, payload, self.channel.bitwise, key)
 
     def _payload(self, codes: Floats, users: Words) -> NDArray[np.uint8]:
         return self.channel.send(self.answers(within(self.box, codes), users), users)
@@ -172,6 +212,30 @@ class Protocol(ABC):
         return Collector(self)
 
     @property
+    def longest(self) -> int:
+        """Bytes of the longest report, one that brings its number."""
+        return report_size(self.channel.width, numbered=True)
+
+    @property
+    def file_head(self) -> bytes:
+        """How a file of reports begins: write it once, then a ``frame`` for each message."""
+        return file_head(self.fingerprint)
+
+    def frame(self, message: bytes, user: int | None = None) -> bytes:
+        """A message as it came in, with the number of the person who sent it, to be appended to a file of reports.
+
+        Whatever a message says, it stays within its frame; the collector judges it later.
+        """
+        if user is not None:
+            self._users(user, 1)
+        return pack_frame(message, user, self.longest)
+
+    @property
+    def influence(self) -> float:
+        """How far one liar can move an estimate, times the number of people, if questions are asked evenly."""
+        return self.pull(self.channel.reach)
+
+    @property
     def guarantee(self) -> Guarantee:
         """What every report, and so every release, promises."""
         return Guarantee(self.epsilon, 0.0, None, None, "replace", "row", model="local")
@@ -190,6 +254,7 @@ class Protocol(ABC):
             "randomizer": self.channel_name,
             "seed": self.seed,
             "users": self.users,
+            "numbers": self.numbers,
             "parameters": self.parameters(),
         }
 
@@ -201,12 +266,7 @@ class Protocol(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the protocol to a JSON file: a crash leaves the old one or none, never half of it."""
-        target = Path(path)
-        if not target.parent.is_dir():
-            raise MissingFileError(f"{target}: there is no such folder")
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        unfinished.write_text(json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n", "utf-8")
-        os.replace(unfinished, target)
+        write_plain(path, (json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n").encode())
 
 
 def _column_json(name: str, kind: Column) -> dict[str, Any]:
@@ -232,20 +292,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...
     sfumato.errors.MissingFileError: no-such-file.json: there is no such file
     """
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
-    name = os.fspath(path)
+    data = read_plain(path, _LARGEST_FILE, "a protocol")
     try:
-        if os.path.getsize(name) > _LARGEST_FILE:
-            raise FileFormatError("too large for a protocol")
-        data = json.loads(Path(path).read_text("utf-8"))
-        return from_json(data)
-    except FileNotFoundError:
-        raise MissingFileError(f"{name}: there is no such file") from None
-    except FileFormatError as error:
-        raise FileFormatError(f"{name}: {error}") from None
-    except (SfumatoError, OSError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise FileFormatError(f"{name}: not a valid sfumato protocol ({error})") from None
+        return from_json(strict_json.loads(data))
+    except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        why = str(error) if isinstance(error, FileFormatError) else f"not a valid sfumato protocol ({error})"
+        raise FileFormatError(f"{os.fspath(path)}: {why[:_LONGEST_COMPLAINT]}") from None
 
 
 def from_json(data: Any) -> Any:
@@ -262,7 +314,8 @@ def from_json(data: Any) -> Any:
     columns = {column["name"]: _column(column) for column in data["box"]}
     box = Box(columns if data["named"] else list(columns.values()))
     kind = kinds[one_of("kind", data["kind"], tuple(kinds))]
-    found = kind(box, data["epsilon"], seed=data["seed"], users=data["users"], **data["parameters"])
+    public = {name: data[name] for name in ("seed", "users", "numbers")}
+    found = kind(box, data["epsilon"], **public, **data["parameters"])
     if found.to_json() != data:
         raise ParameterError("the protocol has unexpected or inconsistent entries")
     return found

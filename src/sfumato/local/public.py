@@ -15,14 +15,19 @@ Floats = NDArray[np.float64]
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _STREAM = 0xD1342543DE82EF95
+TAIL = 20  # Laplace numbers, public or noise, are cut at so many times their scale: beyond lie two in 10**9
 
 
 def public_words(seed: int, users: Words, stream: int = 0) -> Words:
     """One 64-bit word for each person; different streams are different words."""
-    start = np.uint64((seed + stream * _STREAM + _GOLDEN) % 2**64)
+    return _streams(seed, users, np.array([stream], dtype=np.uint64))[:, 0]
+
+
+def _streams(seed: int, users: Words, streams: Words) -> Words:
+    """``(m, s)`` words: those of each person in each stream."""
+    start = np.uint64((seed + _GOLDEN) % 2**64)
     with np.errstate(over="ignore"):
-        word = users * np.uint64(_GOLDEN)
-        word += start
+        word: Words = (users * np.uint64(_GOLDEN))[:, None] + (streams * np.uint64(_STREAM) + start)
         word ^= word >> np.uint64(30)
         word *= np.uint64(_MIX[0])
         word ^= word >> np.uint64(27)
@@ -50,16 +55,15 @@ def public_uniform(words: Words) -> Floats:
 
 
 def public_laplace(words: Words) -> Floats:
-    """Standard Laplace numbers: the lowest bit is the sign."""
+    """Standard Laplace numbers, cut at ``TAIL``: the lowest bit is the sign."""
     sign = 1.0 - 2.0 * (words & np.uint64(1)).astype(np.float64)
-    return np.asarray(-sign * np.log(public_uniform(words)))
+    return np.asarray(sign * np.minimum(-np.log(public_uniform(words)), TAIL))
 
 
 def public_normals(seed: int, users: Words, count: int) -> Floats:
     """``(m, count)`` standard normal numbers, by Box and Muller from two streams each."""
-    pairs = []
-    for stream in range(1, count + 1, 2):
-        length = np.sqrt(-2 * np.log(public_uniform(public_words(seed, users, 2 * stream))))
-        turn = 2 * np.pi * public_uniform(public_words(seed, users, 2 * stream + 1))
-        pairs += [length * np.cos(turn), length * np.sin(turn)]
-    return np.stack(pairs[:count], axis=1)
+    # All streams at once: a call for each of them would take seconds a person.
+    streams = np.arange(1, count + 1, 2, dtype=np.uint64) * np.uint64(2)
+    length = np.sqrt(-2 * np.log(public_uniform(_streams(seed, users, streams))))
+    turn = 2 * np.pi * public_uniform(_streams(seed, users, streams + np.uint64(1)))
+    return np.stack([length * np.cos(turn), length * np.sin(turn)], axis=2).reshape(len(users), -1)[:, :count]

@@ -17,6 +17,7 @@ from sfumato.local.protocol import Protocol, Words
 
 Floats = NDArray[np.float64]
 
+_LARGEST_LIST = 2**20  # moments times columns: each device lists them, in a few tenths of a second
 RANDOMIZERS = ("bit", "likelihood", "loglog", "laplace")
 
 
@@ -51,8 +52,15 @@ class SmoothQueries(Protocol):
         object.__setattr__(self, "degree", basis.degree)
         if not isinstance(self.interactions, str):
             object.__setattr__(self, "interactions", int(self.interactions))
-        if basis.size(self.box) < 2:
+        size = basis.size(self.box)
+        if size < 2:
             raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
+        if size * self.box.dimension > _LARGEST_LIST:
+            raise ParameterError(
+                f"{size:,} moments of {self.box.dimension} columns take each device too long; at most "
+                f"{_LARGEST_LIST // self.box.dimension:,} are allowed: lower degree, use interactions=2 (or 1), or "
+                "leave out columns"
+            )
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 
     @property
@@ -90,6 +98,9 @@ class SmoothQueries(Protocol):
 
     def spread(self, variance: float) -> float:
         return 4 * variance  # a moment is twice its answer, less one
+
+    def pull(self, reach: float) -> float:
+        return 2 * super().pull(reach)
 
     def release(self, state: State, reports: int) -> Any:
         from sfumato.releases.collected import collected_summary

@@ -1,11 +1,14 @@
 """What travels from a device to the collector: docs/wire-format.md, with test vectors.
 
-A report is ``version, flags, fingerprint of the protocol, [number of the person], payload``; a batch packs many reports
-of consecutive persons under one header. All numbers are little-endian.
+A report is ``version, flags, fingerprint of the protocol, [number of the person], payload``. A batch packs many reports
+of consecutive persons under one head: only a gateway that the operator trusts sends one, and may seal it with a key
+that both hold. All numbers are little-endian.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,25 +16,41 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import ParameterError, ParameterTypeError
+
 Payload = NDArray[np.uint8]
 
-VERSION = 1
-SLOTTED = 1  # the report carries the number that the device drew for itself
+VERSION = 2
+NUMBERED = 1  # a flag of a report: it carries the number that the device drew for itself
+PACKED, SEALED = 1, 2  # flags of a batch: payloads are bits; a seal stands at the end
 _HEAD = struct.Struct("<BB8s")
-_SLOT = struct.Struct("<Q")
+_NUMBER = struct.Struct("<Q")
 _BATCH = struct.Struct("<4sBB8sQQ")
-_MAGIC = b"SFMR"
+BATCH = b"SFMB"  # how a batch begins
+SEAL = 32  # bytes
+SHORTEST_KEY = 16
 LARGEST_BATCH = 2**32
+# Every reason for which a collector leaves something out.
+REASONS = frozenset(
+    {"not bytes", "truncated", "damaged", "another version", "another protocol", "malformed", "another length",
+     "no number", "own number", "two numbers", "unknown person", "another first person", "second report", "not sealed",
+     "no key", "another key"}
+)  # fmt: skip
 
 
 class RejectedError(Exception):
-    """A report that is not one of this protocol: it is counted, and nothing else happens."""
+    """Something that is no report of this protocol: it is counted, and nothing else happens."""
 
 
-def pack_report(fingerprint: bytes, payload: bytes, slot: int | None) -> bytes:
+def report_size(width: int, numbered: bool) -> int:
+    """How many bytes a report has whose payload has ``width``."""
+    return _HEAD.size + (_NUMBER.size if numbered else 0) + width
+
+
+def pack_report(fingerprint: bytes, payload: bytes, number: int | None) -> bytes:
     """One report."""
-    head = _HEAD.pack(VERSION, 0 if slot is None else SLOTTED, fingerprint)
-    return head + (b"" if slot is None else _SLOT.pack(slot)) + payload
+    head = _HEAD.pack(VERSION, 0 if number is None else NUMBERED, fingerprint)
+    return head + (b"" if number is None else _NUMBER.pack(number)) + payload
 
 
 def unpack_report(report: object, fingerprint: bytes, width: int) -> tuple[bytes, int | None]:
@@ -46,21 +65,34 @@ def unpack_report(report: object, fingerprint: bytes, width: int) -> tuple[bytes
         raise RejectedError("another version")
     if print_ != fingerprint:
         raise RejectedError("another protocol")
-    if flags not in (0, SLOTTED):
+    if flags not in (0, NUMBERED):
         raise RejectedError("malformed")
-    start = _HEAD.size + (_SLOT.size if flags else 0)
-    if len(data) != start + width:
+    if len(data) != report_size(width, bool(flags)):
         raise RejectedError("another length")
-    return data[start:], _SLOT.unpack_from(data, _HEAD.size)[0] if flags else None
+    return data[-width:], _NUMBER.unpack_from(data, _HEAD.size)[0] if flags else None
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Reports of persons ``first, first + 1, ...``; payloads are bits, packed, or bytes."""
+    """Reports of persons ``first, first + 1, ...``; payloads are bits, packed, or bytes. It ends at ``stop``."""
 
     first: int
     count: int
     payload: memoryview
+    stop: int
+
+
+def check_key(key: bytes | None) -> None:
+    """Refuse what is no key."""
+    if key is not None and not isinstance(key, bytes):
+        raise ParameterTypeError(f"key must be bytes that only the gateway and the collector hold, got {type(key)}")
+    if key is not None and len(key) < SHORTEST_KEY:
+        raise ParameterError(f"key must have {SHORTEST_KEY} bytes or more, got {len(key)}: take 32 random ones")
+
+
+def seal(key: bytes, data: bytes | memoryview) -> bytes:
+    """HMAC-SHA256."""
+    return hmac.digest(key, data, hashlib.sha256)
 
 
 def batch_size(count: int, width: int, bitwise: bool) -> int:
@@ -68,33 +100,46 @@ def batch_size(count: int, width: int, bitwise: bool) -> int:
     return (count + 7) // 8 if bitwise else count * width
 
 
-def pack_batch(fingerprint: bytes, first: int, payload: Payload, bitwise: bool) -> bytes:
+def pack_batch(fingerprint: bytes, first: int, payload: Payload, bitwise: bool, key: bytes | None = None) -> bytes:
     """Many reports of consecutive persons: ``(m,)`` bits or ``(m, width)`` bytes."""
     body = np.packbits(payload, bitorder="little") if bitwise else payload
-    return _BATCH.pack(_MAGIC, VERSION, int(bitwise), fingerprint, first, len(payload)) + body.tobytes()
+    flags = (PACKED if bitwise else 0) | (0 if key is None else SEALED)
+    data = _BATCH.pack(BATCH, VERSION, flags, fingerprint, first, len(payload)) + body.tobytes()
+    return data if key is None else data + seal(key, data)
 
 
-def unpack_batches(data: object, fingerprint: bytes, width: int, bitwise: bool) -> Iterator[Batch]:
-    """The batches of which the data consist; raises ``RejectedError`` at the first thing that is none."""
+def unpack_batches(
+    data: object, fingerprint: bytes, width: int, bitwise: bool, key: bytes | None = None, start: int = 0
+) -> Iterator[Batch]:
+    """The batches of which the data consist; raises ``RejectedError`` at the first thing that is none.
+
+    A head is believed only as far as the bytes that it speaks of are there; with a key, only behind its seal.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise RejectedError("not bytes")
-    view, start = memoryview(data), 0
+    view = memoryview(data)
     view = view.cast("B") if view.c_contiguous else memoryview(view.tobytes())
     while start < len(view):
         if len(view) - start < _BATCH.size:
             raise RejectedError("truncated")
-        magic, version, bits, print_, first, count = _BATCH.unpack_from(view, start)
-        if magic != _MAGIC:
+        magic, version, flags, print_, first, count = _BATCH.unpack_from(view, start)
+        if magic != BATCH:
             raise RejectedError("malformed")
         if version != VERSION:
             raise RejectedError("another version")
         if print_ != fingerprint:
             raise RejectedError("another protocol")
-        size = batch_size(count, width, bitwise)
-        if bits != int(bitwise) or count > LARGEST_BATCH:
+        if flags & ~SEALED != (PACKED if bitwise else 0) or count > LARGEST_BATCH:
             raise RejectedError("malformed")
-        start += _BATCH.size
-        if len(view) - start < size:
+        sealed = bool(flags & SEALED)
+        if sealed != (key is not None):
+            raise RejectedError("no key" if sealed else "not sealed")
+        body = start + _BATCH.size
+        end = body + batch_size(count, width, bitwise)
+        stop = end + (SEAL if sealed else 0)
+        if stop > len(view):
             raise RejectedError("truncated")
-        yield Batch(first, count, view[start : start + size])
-        start += size
+        if key is not None and not hmac.compare_digest(seal(key, view[start:end]), bytes(view[end:stop])):
+            raise RejectedError("another key")
+        yield Batch(first, count, view[body:end], stop)
+        start = stop

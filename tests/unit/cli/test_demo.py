@@ -96,7 +96,7 @@ def test_bad_epsilon_writes_nothing(sfumato, tmp_path, epsilon):
 
 def test_a_folder_that_cannot_be_made(sfumato, tmp_path):
     (tmp_path / "file").write_text("here")
-    sfumato("demo", "--folder", "file").failed(1, "file: File exists")
+    sfumato("demo", "--folder", "file").failed(2, "--folder: file: cannot be made (File exists)")
 
 
 def test_a_ledger_that_is_none(sfumato, tmp_path):

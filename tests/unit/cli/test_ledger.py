@@ -1,10 +1,12 @@
 """Commands on the ledger, and the account that pays."""
 
 import json
+import os
 
 import pytest
 
 import sfumato as sf
+from sfumato.accounting import store
 from sfumato.accounting.events import Event
 from sfumato.cli.options import Settings, paying_account
 from sfumato.errors import LedgerError, ParameterError
@@ -146,3 +148,13 @@ def test_a_process_of_its_own(shell):
     assert data["accounts"][0]["left"]["epsilon"] == 1.0
     refused = shell("ledger", "create", "b.db", "clinic", "--epsilon", "2", "--json")
     assert refused.returncode == 4 and "another limit" in json.loads(refused.stderr)["error"]
+
+
+def test_a_restored_ledger_is_adopted(sfumato, tmp_path):
+    sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=9.0))
+    store.close_all()
+    os.unlink(tmp_path / "b.db-count")
+    sfumato("ledger", "remaining", "b.db").failed(4, "'sfumato ledger adopt'")
+    assert "count as spent whatever was released" in sfumato("ledger", "adopt", "b.db").out
+    assert "epsilon 9 left" in sfumato("ledger", "remaining", "b.db").out
+    sfumato("ledger", "adopt", "no.db").failed(4, "there is no such ledger")

@@ -4,7 +4,8 @@ Noise cannot be seeded: each check of a noisy number fails by chance with a prob
 """
 
 import json
-import zipfile
+import os
+import stat
 from collections import Counter
 
 import numpy as np
@@ -138,7 +139,7 @@ def test_from_records_to_a_release(sfumato, here, kind, box, more):
     told = sfumato("local", "encode", "p.json", "people.csv", "--first-user", 7, "-o", "r.bin", "--json").data
     assert (told["people"], told["first_user"], told["next_user"]) == (PEOPLE, 7, PEOPLE + 7)
     assert told["bytes"] == (here / "r.bin").stat().st_size
-    result = sfumato("local", "collect", "p.json", "r.bin", "-o", "c.sfumato")
+    result = sfumato("local", "collect", "p.json", "--gateway", "r.bin", "-o", "c.sfumato")
     assert result.code == 0 and result.err == ""
     for words in ("Collected", "1-differential privacy", "nobody had to be trusted", f"reports    {PEOPLE}", "none"):
         assert words in result.out
@@ -158,7 +159,9 @@ def test_the_page_and_the_picture(sfumato, here):
     pytest.importorskip("matplotlib")
     init(sfumato)
     sfumato("local", "encode", "p.json", "people.csv")
-    result = sfumato("local", "collect", "p.json", "reports.bin", "--report", "c.html", "--plot", "c.png", "--json")
+    result = sfumato(
+        "local", "collect", "p.json", "--gateway", "reports.batch", "--report", "c.html", "--plot", "c.png", "--json"
+    )
     assert (result.data["report"], result.data["plot"], result.data["reports"]) == ("c.html", "c.png", PEOPLE)
     assert "nobody had to be trusted" in (here / "c.html").read_text()
     assert (here / "c.png").read_bytes().startswith(b"\x89PNG")
@@ -168,16 +171,28 @@ def test_the_page_and_the_picture(sfumato, here):
     ("args", "code", "words"),
     [
         (("encode", "no.json", "people.csv"), 3, "no.json: there is no such file"),
-        (("encode", "people.csv", "people.csv"), 3, "not a valid sfumato protocol"),
+        (("encode", "people.csv", "people.csv"), 3, "people.csv: not JSON"),
+        (("encode", "pipe", "people.csv"), 3, "not a plain file"),
+        (("encode", "p.json", "people.csv", "--key", "short.key"), 2, "--key must have 16 bytes or more, got 3"),
         (("encode", "p.json", "no.csv"), 3, "no.csv: there is no such file"),
         (("encode", "p.json", "people.csv", "--first-user", 2**50), 2, "--first-user: users must lie in"),
         (("encode", "p.json", "people.csv", "--first-user", -1), 2, "--first-user: users must lie in"),
         (("encode", "p.json", "people.csv", "-o", "p.json", "--force"), 2, "is what is read"),
         (("encode", "m.json", "numbers.csv"), 2, "no column 'sex'"),
-        (("collect", "p.json"), 2, "Missing argument"),
+        (("collect", "p.json"), 2, "which reports? give REPORTS"),
         (("collect", "p.json", "no.bin"), 3, "no.bin: there is no such file"),
-        (("collect", "p.json", "people.csv"), 2, "no report was taken, rejected: 1, another version: 1"),
+        (("collect", "p.json", "--gateway", "no.bin"), 3, "no.bin: there is no such file"),
+        (("collect", "p.json", "people.csv"), 3, "people.csv: not a file of reports"),
+        (("collect", "p.json", "--gateway", "people.csv"), 2, "no report was taken, rejected: 1, malformed: 1"),
+        (("collect", "p.json", "some.batch"), 3, "some.batch: a gateway's batches, not single reports"),
+        (("collect", "p.json", "pipe"), 3, "not a plain file"),
+        (("collect", "p.json", "--gateway", "pipe"), 3, "not a plain file"),
+        (("collect", "p.json", "holes"), 3, "has holes"),
+        (("collect", "p.json", "empty.bin", "--checkpoint", "pipe"), 3, "not a plain file"),
+        (("collect", "p.json", "empty.bin", "--key", "pipe"), 3, "not a plain file"),
         (("collect", "p.json", "empty.bin"), 2, "no report was taken, rejected: none"),
+        (("collect", "p.json", "empty.bin", "--gateway", "empty.bin"), 2, "is given twice"),
+        (("collect", "p.json", "empty.bin", "--checkpoint", "empty.bin"), 2, "choose another name"),
         (("collect", "p.json", "empty.bin", "empty.bin"), 2, "is given twice"),
         (("collect", "p.json", "empty.bin", "-o", "empty.bin", "--force"), 2, "choose another name"),
         (("collect", "p.json", "empty.bin", "--checkpoint", "people.csv"), 3, "not a valid checkpoint"),
@@ -191,6 +206,11 @@ def test_what_cannot_work(sfumato, here, args, code, words):
     init(sfumato, "marginals", box="groups.toml", name="m.json")
     (here / "numbers.csv").write_text("age,bmi\n1,2\n")
     (here / "empty.bin").write_bytes(b"")
+    (here / "short.key").write_bytes(b"abc")
+    (here / "some.batch").write_bytes(sf.local.load("p.json").encode_many(np.zeros((5, 2))))
+    os.mkfifo(here / "pipe")
+    with (here / "holes").open("wb") as file:
+        file.truncate(2**40)
     sfumato("local", *args).failed(code, words)
     assert not list(here.glob("*.half")) and not list(here.glob(".*"))
 
@@ -198,14 +218,15 @@ def test_what_cannot_work(sfumato, here, args, code, words):
 # --- hostile files ----------------------------------------------------------------------------------------------
 
 
-def reports_file(protocol, parts, seed=0):
-    """Batches of so many people each, and what stands between them."""
-    data, first = b"", 0
+def reports_file(protocol, parts):
+    """Framed reports of so many people each, and what stands between them."""
+    data, first = protocol.file_head, 0
     for part in parts:
         if isinstance(part, bytes):
             data += part
         else:
-            data += protocol.encode_many(np.full((part, 2), 30.0), first)
+            people = range(first, first + part)
+            data += b"".join(protocol.frame(protocol.encode([30.0, 30.0], user=i), user=i) for i in people)
             first += part
     return data
 
@@ -214,23 +235,49 @@ def test_hostile_reports_are_counted_and_nothing_else(sfumato, here):
     protocol, other = init(sfumato), init(sfumato, name="other.json")
     batch = protocol.encode_many(np.full((8, 2), 30.0), 900)
     huge = batch[:22] + (2**31).to_bytes(8, "little")
-    foreign = other.encode_many(np.full((40, 2), 30.0))
-    newer = batch[:4] + b"\x02" + batch[5:]
-    single = protocol.encode([30.0, 30.0])
-    bad = single[:-1] + b"\x07"
-    beyond = single[:10] + (2**63).to_bytes(8, "little") + single[18:]
-    parts = [100, b"noise" * 50, 50, huge, 20, foreign, newer, single, bad, beyond, 30, single, batch[:-1]]
+    report = protocol.encode([30.0, 30.0], user=950)
+    numbered = report[:1] + b"\x01" + report[2:10] + bytes(8) + report[10:]
+    sent = [huge, batch, other.encode([30.0, 30.0], user=1), b"\x01" + report[1:], report[:-1] + b"\x07", numbered,
+            report, b"noise" * 50]  # fmt: skip
+    frames = [protocol.frame(message, user=950 + i) for i, message in enumerate(sent)]
+    parts = [100, b"noise" * 50, 50, *frames[:4], 20, *frames[4:], 30, frames[0][:-1]]
     (here / "r.bin").write_bytes(reports_file(protocol, parts))
     data = sfumato("local", "collect", "p.json", "r.bin", "--json").data
-    assert data["reports"] == 202
-    # What follows a foreign batch is skipped up to the next report of this protocol, and counted once.
+    assert data["reports"] == 201
     assert data["rejected"] == {
-        "another version": 1,
-        "truncated": 2,
+        "damaged": 1,
+        "another version": 4,  # two heads of batches, a report of version 1, noise
         "another protocol": 1,
         "malformed": 1,
-        "unknown person": 1,
+        "own number": 1,
+        "truncated": 1,
     }
+
+
+def test_one_message_does_not_take_over_a_collection(sfumato, here):
+    """Once, thirty bytes among honest reports made thousands of people out of what followed."""
+    protocol = init(sfumato)
+    old = b"SFMR\x01\x01" + protocol.fingerprint + (10**6).to_bytes(8, "little") + (8 * 20_000).to_bytes(8, "little")
+    for evil in (protocol.frame(old, user=9999), old):  # also if a server forgot to frame it
+        (here / "r.bin").write_bytes(reports_file(protocol, [300, evil, 300]))
+        data = sfumato("local", "collect", "p.json", "r.bin", "--force", "--json").data
+        assert data["reports"] == 600 and sum(data["rejected"].values()) == 1
+
+
+def test_batches_are_read_from_gateways_only_and_with_a_key_from_its_holder_only(sfumato, here):
+    init(sfumato)
+    (here / "k").write_bytes(bytes(range(32)))
+    (here / "other").write_bytes(bytes(range(1, 33)))
+    for name, key in (("open", ()), ("sealed", ("--key", "k"))):
+        assert sfumato("local", "encode", "p.json", "people.csv", *key, "-o", f"{name}.batch").code == 0
+    collect = ("local", "collect", "p.json", "--force", "--gateway")
+    assert sfumato(*collect, "open.batch", "--json").data["reports"] == PEOPLE
+    assert sfumato(*collect, "sealed.batch", "--key", "k", "--json").data["reports"] == PEOPLE
+    sfumato(*collect, "open.batch", "--key", "k").failed(2, "not sealed: 1")
+    sfumato(*collect, "sealed.batch").failed(2, "no key: 1")
+    sfumato(*collect, "sealed.batch", "--key", "other").failed(2, "another key: 1")
+    both = sfumato(*collect, "sealed.batch", "--key", "k", "--gateway", "open.batch", "--json").data
+    assert (both["reports"], both["rejected"]) == (PEOPLE, {"not sealed": 1})
 
 
 def test_a_batch_that_is_sent_again_counts_once(sfumato, here):
@@ -238,23 +285,21 @@ def test_a_batch_that_is_sent_again_counts_once(sfumato, here):
     batch = protocol.encode_many(np.full((500, 2), 30.0))
     (here / "a.bin").write_bytes(batch)
     (here / "b.bin").write_bytes(batch)
-    data = sfumato("local", "collect", "p.json", "a.bin", "b.bin", "--json").data
+    data = sfumato("local", "collect", "p.json", "--gateway", "a.bin", "--gateway", "b.bin", "--json").data
     assert (data["reports"], data["rejected"]) == (500, {"second report": 500})
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_file_stops_the_collector(sfumato, here, seed):
-    """Bytes of a good file, changed at random."""
+    """Bytes of a good file behind its head, changed at random; what was changed is all that is lost."""
     protocol, generator = init(sfumato), np.random.default_rng(seed)
-    data = bytearray(reports_file(protocol, [20, protocol.encode([1.0, 20.0]), 30, 9]))
-    for _ in range(int(generator.integers(1, 12))):
-        place = int(generator.integers(0, len(data)))
-        data[place] = int(generator.integers(0, 256))
-    data = data[: int(generator.integers(1, len(data) + 1))]
+    data, changes = bytearray(reports_file(protocol, [60])), int(generator.integers(1, 12))
+    for _ in range(changes):
+        data[int(generator.integers(16, len(data)))] = int(generator.integers(0, 256))
     (here / "r.bin").write_bytes(bytes(data))
     reading = Reading(protocol.collector(), Places())
     reading.read(here / "r.bin", lambda: None, lambda _: None)
-    assert reading.collector.reports <= 60
+    assert 60 - changes <= reading.collector.reports <= 60
 
 
 # --- crashes ----------------------------------------------------------------------------------------------------
@@ -264,11 +309,12 @@ class Crash(Exception):
     """The machine went down."""
 
 
-def in_one_go(protocol, *files):
-    reading = Reading(protocol.collector(), Places())
-    for file in files:
-        reading.read(file, lambda: None, lambda _: None)
-    return reading.collector
+def read_all(reading, reports, gateway, save=lambda: None):
+    reading.read(reports, save, lambda _: None)
+    save()
+    reading.read_gateway(gateway, None, save, lambda _: None)
+    save()
+    return reading
 
 
 def same(one, other):
@@ -278,14 +324,14 @@ def same(one, other):
 
 @pytest.mark.parametrize("crash_at", range(1, 9))
 def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypatch, crash_at):
-    monkeypatch.setattr(local_files, "EVERY", 0.0)  # a checkpoint after every batch
+    monkeypatch.setattr(local_files, "EVERY", 0.0)  # a checkpoint after every block
+    monkeypatch.setattr("sfumato.local.frames._BLOCK", 100)
     protocol = init(sfumato)
-    numbered = protocol.encode([40.0, 20.0])
-    (here / "a.bin").write_bytes(reports_file(protocol, [100, numbered, b"junk", 200, numbered]))
+    (here / "a.bin").write_bytes(reports_file(protocol, [100, b"junk", 202]))
     later = protocol.encode_many(np.full((300, 2), 20.0), 5000) + protocol.encode_many(np.full((9, 2), 1.0), 9000)
     (here / "b.bin").write_bytes(later)
     files, checkpoint = [here / "a.bin", here / "b.bin"], here / "s.ckpt"
-    whole = in_one_go(protocol, *files)
+    whole = read_all(Reading(protocol.collector(), Places()), *files).collector
     reading, saves = Reading(protocol.collector(), Places()), 0
 
     def save_and_crash():
@@ -295,16 +341,10 @@ def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypat
             raise Crash
         save_checkpoint(checkpoint, reading)
 
-    def run():
-        for file in files:
-            reading.read(file, save_and_crash, lambda _: None)
-            save_and_crash()
-
     with pytest.raises(Crash):
-        run()
+        read_all(reading, *files, save=save_and_crash)
     again = load_checkpoint(checkpoint, protocol) if checkpoint.exists() else Reading(protocol.collector(), Places())
-    for file in files:
-        again.read(file, lambda: None, lambda _: None)
+    read_all(again, *files)
     same(again.collector, whole)
     assert again.collector.reports == 611
 
@@ -312,8 +352,9 @@ def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypat
 def test_a_checkpoint_grows_from_day_to_day(sfumato, here):
     protocol = init(sfumato)
     collect = ("local", "collect", "p.json", "r.bin", "--checkpoint", "s.ckpt", "--force", "--json")
-    first, second = (protocol.encode_many(np.full((100, 2), 30.0), start) for start in (0, 100))
-    (here / "r.bin").write_bytes(first + second[:-3])
+    whole = reports_file(protocol, [200])
+    first, second = whole[: 16 + 100 * 27], whole[16 + 100 * 27 :]
+    (here / "r.bin").write_bytes(first + second[:9])
     data = sfumato(*collect).data
     assert (data["reports"], data["new"], data["rejected"]) == (100, 100, {"truncated": 1})
     (here / "r.bin").write_bytes(first + second)  # the writer has finished
@@ -324,36 +365,57 @@ def test_a_checkpoint_grows_from_day_to_day(sfumato, here):
     sfumato(*collect[:-1]).failed(2, "does not begin with what the checkpoint has read of it")
 
 
+def test_a_gateways_file_grows_too(sfumato, here):
+    protocol = init(sfumato)
+    collect = ("local", "collect", "p.json", "--gateway", "r.bin", "--checkpoint", "s.ckpt", "--force", "--json")
+    first, second = (protocol.encode_many(np.full((100, 2), 30.0), start) for start in (0, 100))
+    (here / "r.bin").write_bytes(first + second[:-3])
+    data = sfumato(*collect).data
+    assert (data["reports"], data["new"], data["rejected"]) == (100, 100, {"truncated": 1})
+    (here / "r.bin").write_bytes(first + second)  # the writer has finished
+    data = sfumato(*collect).data
+    assert (data["reports"], data["new"], data["rejected"]) == (200, 100, {})
+    assert stat.S_IMODE((here / "s.ckpt").stat().st_mode) == 0o600
+
+
 def test_what_is_said_of_a_later_run(sfumato, here):
     init(sfumato)
     sfumato("local", "encode", "p.json", "people.csv", "-o", "a.bin")
     sfumato("local", "encode", "p.json", "people.csv", "--first-user", 400, "-o", "b.bin")
     for name in ("a", "b"):
-        result = sfumato("local", "collect", "p.json", f"{name}.bin", "--checkpoint", "s.ckpt", "-o", f"{name}.sfumato")
+        result = sfumato(
+            "local", "collect", "p.json", "--gateway", f"{name}.bin", "--checkpoint", "s.ckpt", "-o", f"{name}.sfumato"
+        )
     assert "800 (400 of them new)" in result.out and "s.ckpt  the checkpoint" in result.out
 
 
 def test_a_checkpoint_of_another_protocol_is_refused(sfumato, here):
     protocol, other = init(sfumato), init(sfumato, name="other.json")
     (here / "r.bin").write_bytes(other.encode_many(np.full((5, 2), 30.0)))
-    assert sfumato("local", "collect", "other.json", "r.bin", "--checkpoint", "s.ckpt").code == 0
-    result = sfumato("local", "collect", "p.json", "r.bin", "--checkpoint", "s.ckpt", "-o", "x.sfumato")
+    assert sfumato("local", "collect", "other.json", "--gateway", "r.bin", "--checkpoint", "s.ckpt").code == 0
+    result = sfumato("local", "collect", "p.json", "--gateway", "r.bin", "--checkpoint", "s.ckpt", "-o", "x.sfumato")
     result.failed(2, "--checkpoint: s.ckpt: is of another protocol")
     assert load_checkpoint(here / "s.ckpt", other).collector.reports == 5
     with pytest.raises(MissingFileError):
         load_checkpoint(here / "no.ckpt", protocol)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"[]", None])
+@pytest.mark.parametrize("content", [b"", b"PK", b"[]", b"\xff" * 100])
 def test_damaged_checkpoints_are_refused(sfumato, here, content):
     protocol, path = init(sfumato), here / "s.ckpt"
-    save_checkpoint(path, Reading(protocol.collector(), Places()))
-    if content is None:
-        with zipfile.ZipFile(path, "w") as container:
-            container.writestr("positions.json", '{"at": {"x": 3}, "digests": {}}')
-            container.writestr("collector", b"x")
-    else:
-        path.write_bytes(content)
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="not a valid checkpoint"):
+        load_checkpoint(path, protocol)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [0, {}, {"at": {"x": 3}, "digests": {}}, {"at": [], "digests": []}, {"at": {"x": -1}, "digests": {"x": "0" * 64}},
+     {"at": {"x": True}, "digests": {"x": "0" * 64}}, {"at": {"x": 1}, "digests": {"x": 3}}, {"at": {}, "more": {}}],
+)  # fmt: skip
+def test_checkpoints_with_forged_places_are_refused(sfumato, here, places):
+    protocol, path = init(sfumato), here / "s.ckpt"
+    protocol.collector().save(path, places)
     with pytest.raises(FileFormatError, match="not a valid checkpoint"):
         load_checkpoint(path, protocol)
 
@@ -365,7 +427,7 @@ def test_rejections_are_in_the_checkpoint_but_not_those_of_an_unfinished_end(sfu
     reading.read(path, lambda: None, lambda _: None)
     save_checkpoint(here / "s.ckpt", reading)
     again = load_checkpoint(here / "s.ckpt", protocol)
-    assert reading.pending == Counter({"truncated": 1}) or sum(reading.pending.values()) == 1
+    assert reading.pending == {"truncated": 1}
     assert again.collector.rejected == reading.collector.rejected and not again.pending
     assert sum(again.collector.rejected.values()) == 1
 
@@ -402,7 +464,7 @@ def test_the_truth_of_a_simulation_is_the_truth():
     people = made_up(box, 10).repeated(1)
     people = type(people)(("a", "b"), (np.array([0.0, 4.0, 1.5, np.nan]), np.array([0.0, 9.0, 1.0, 1.0])))
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(people))
+    collector.add_batch(protocol.encode_many(people))
     _, truth, _ = compared(protocol, collector.release(), people)
     wanted = np.zeros((5, 3))
     wanted[0, 0] = wanted[4, 2] = wanted[2, 1] = 0.25

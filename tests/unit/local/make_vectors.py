@@ -1,10 +1,11 @@
-"""Writes vectors.json: what a device in another language must compute. docs/wire-format.md quotes it.
+"""Writes vectors-2.json, of version 2: what a device in another language must compute. docs/wire-format.md quotes it.
 
 Devices out there rely on it: the file of a version is never written anew, a new version gets a file of its own.
 Run with ``python tests/unit/local/make_vectors.py``.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -14,11 +15,12 @@ import sfumato as sf
 from sfumato.core.randomizer import OneBit
 from sfumato.local.public import public_dither, public_words
 
-FILE = Path(__file__).with_name("vectors.json")
+FILE = Path(__file__).with_name("vectors-2.json")
 USERS = [0, 1, 2, 3, 17, 1000, 2**32, 2**40 - 1]
 STREAMS = [0, 1, 2, 3]
 # Private words are constant here: an answer above 127/256 is a one, and no bit is flipped.
 WORD = 0x7F000000
+KEY = bytes(range(32))
 
 PLANE = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 SPACE = sf.Box([(0, 1), (-1, 1), (0, 24)])
@@ -96,8 +98,11 @@ def case(protocol, records):
             "records": records,
             "questions": protocol.asked(np.array(users, dtype=np.uint64)).tolist(),
             "reports": [protocol.encode(row, user=user).hex() for row, user in zip(records, users, strict=True)],
-            "with a number of its own": protocol.encode(records[0]).hex(),
+            "with a number of its own": replace(protocol, numbers="drawn").encode(records[0]).hex(),
+            "frame": protocol.frame(protocol.encode(records[0], user=100), user=100).hex(),
+            "file head": protocol.file_head.hex(),
             "batch": protocol.encode_many(records, first_user=100).hex(),
+            "sealed batch": protocol.encode_many(records, first_user=100, key=KEY).hex(),
         }
 
 

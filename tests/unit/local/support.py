@@ -23,11 +23,11 @@ def same(one, other):
 
 def filled(first=0, count=50):
     collector = P.collector()
-    assert collector.add_many(P.encode_many(RECORDS[:count], first_user=first)) == count
+    assert collector.add_batch(P.encode_many(RECORDS[:count], first_user=first)) == count
     return collector
 
 
 def filled_of(data):
     collector = P.collector()
-    collector.add_many(data)
+    collector.add_batch(data)
     return collector

@@ -23,7 +23,7 @@ def unflipped(monkeypatch):
 
 def collected(protocol, records):
     collector = protocol.collector()
-    assert collector.add_many(protocol.encode_many(records)) == len(records)
+    assert collector.add_batch(protocol.encode_many(records)) == len(records)
     return collector.release()
 
 

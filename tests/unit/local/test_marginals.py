@@ -32,7 +32,7 @@ def people(box, count, seed=1):
 
 def collected(protocol, records):
     collector = protocol.collector()
-    assert collector.add_many(protocol.encode_many(records)) == len(records)
+    assert collector.add_batch(protocol.encode_many(records)) == len(records)
     return collector.release()
 
 
@@ -188,7 +188,7 @@ def test_chebyshev_is_inclusion_and_exclusion():
     """For two columns: the share of people with both, of each, and one less these plus both."""
     protocol = sf.local.Marginals(BINARY, epsilon=1.0, ways=2, seed=4, randomizer="chebyshev")
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(people(BINARY, 20_000)))
+    collector.add_batch(protocol.encode_many(people(BINARY, 20_000)))
     means, _ = collector.estimate()
     release = collector.release()
     columns, masks = protocol.walsh.terms

@@ -60,7 +60,7 @@ def test_the_prediction_is_what_a_release_says(name):
     protocol = PROTOCOLS[name] if name != "hadamard" else sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=1)
     people = 200_000 if name == "hadamard" else 1_000_000
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(np.random.default_rng(1).uniform(size=(people, 2))))
+    collector.add_batch(protocol.encode_many(np.random.default_rng(1).uniform(size=(people, 2))))
     release = collector.release()
     said = release.noise_sd if name == "smooth" else release.mass_error
     assert said == pytest.approx(sf.local.plan(protocol, people=people).deviation, rel=0.05)

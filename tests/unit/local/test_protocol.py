@@ -3,6 +3,8 @@
 import dataclasses
 import hashlib
 import json
+import os
+import stat
 
 import numpy as np
 import pytest
@@ -86,7 +88,7 @@ def test_a_report_is_one_bit_under_a_header():
     report = density().encode([30, 25], user=17)
     assert isinstance(report, bytes)
     assert len(report) == 11
-    assert report[:2] == b"\x01\x00"
+    assert report[:2] == b"\x02\x00"
     assert report[2:10] == density().fingerprint
     assert report[10] in (0, 1)
 
@@ -98,8 +100,25 @@ def test_a_batch_is_one_bit_a_person():
     assert int.from_bytes(batch[22:30], "little") == 1000
 
 
-def test_without_a_number_the_device_draws_one():
-    protocol = density(users=1000)
+def test_a_number_is_given_unless_devices_draw_it():
+    with pytest.raises(ParameterError, match="user must be the number that was given"):
+        density().encode([30, 25])
+    with pytest.raises(ParameterError, match="user must be left out"):
+        density(numbers="drawn").encode([30, 25], user=3)
+    with pytest.raises(ParameterError, match="numbers"):
+        density(numbers="chosen")
+
+
+@pytest.mark.parametrize("randomizer", ["likelihood", "loglog"])
+def test_nobody_draws_a_number_that_counts_hundreds_of_times(randomizer):
+    with pytest.raises(ParameterError, match="needs numbers='given'"):
+        density(numbers="drawn", randomizer=randomizer)
+    with pytest.raises(ParameterError, match="needs numbers='given'"):
+        sf.local.SmoothQueries(sf.Box([(0, 1)]), 1.0, numbers="drawn", randomizer=randomizer)
+
+
+def test_a_device_may_draw_its_number():
+    protocol = density(users=1000, numbers="drawn")
     reports = [protocol.encode([30, 25]) for _ in range(50)]
     slots = {int.from_bytes(report[10:18], "little") for report in reports}
     assert all(len(report) == 19 and report[1] == 1 for report in reports)
@@ -218,7 +237,7 @@ def test_whatever_is_agreed_on_changes_the_fingerprint():
     "change",
     [
         {"format": "sfumato"},
-        {"version": 2},
+        {"version": 1},
         {"version": "1"},
         {"kind": "median"},
         {"kind": "marginals"},
@@ -297,3 +316,77 @@ def test_messages_name_the_file(tmp_path):
             sf.local.load(path)
     with pytest.raises(ParameterTypeError, match="path"):
         sf.local.load(None)
+
+
+# --- hostile files ----------------------------------------------------------------------------------------------
+
+
+def test_a_protocol_that_shows_one_epsilon_and_means_another_is_refused(tmp_path):
+    """The standard reader takes the last of two equal keys, and nobody would see it."""
+    density(epsilon=50.0).save(tmp_path / "p.json")
+    text = (tmp_path / "p.json").read_text()
+    assert '"epsilon": 50.0' in text
+    (tmp_path / "p.json").write_text(text.replace("{", '{"epsilon": 1.0,', 1))
+    with pytest.raises(FileFormatError, match="the key 'epsilon' stands twice"):
+        sf.local.load(tmp_path / "p.json")
+
+
+@pytest.mark.parametrize("text", ["[" * 10**5, '{"format": NaN}', '{"format": 1e999}', b"\xff\xfe", "1" * 5000])
+def test_what_is_no_plain_json_is_refused(text, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(FileFormatError, match=r"p\.json: "):
+        sf.local.load(path)
+
+
+def test_pipes_holes_and_endless_files_are_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "long").open("wb") as file:
+        file.truncate(2**40)
+    (tmp_path / "large").write_bytes(b" " * 2**21)
+    for name in ("pipe", "long", "large"):
+        with pytest.raises(FileFormatError, match=r"not a plain file|has holes|too large for a protocol"):
+            sf.local.load(tmp_path / name)
+
+
+def test_saving_follows_no_link_and_leaves_nothing_behind(tmp_path):
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / f".p.json.{os.getpid()}").symlink_to(tmp_path / "precious")  # where an unfinished file used to be
+    (tmp_path / "p.json").symlink_to(tmp_path / "precious")
+    density().save(tmp_path / "p.json")
+    assert (tmp_path / "precious").read_text() == "precious"
+    assert sf.local.load(tmp_path / "p.json") == density()
+    assert stat.S_IMODE((tmp_path / "p.json").stat().st_mode) == 0o666 & ~umask()
+
+
+def umask():
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
+
+
+YESNO = sf.Categorical(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("make", "allowed"),
+    [
+        (lambda: density(randomizer="privunit", lattice=33), "2 to 1,024 questions"),
+        (lambda: density(randomizer="laplace", lattice=65), "at most 4,096"),
+        (lambda: sf.local.SmoothQueries(BOX, 1.0, degree=65, randomizer="laplace"), "at most 4,096"),
+        (lambda: density(lattice=1025), "at most 1,048,576"),
+        (lambda: sf.local.Density(sf.Box([(0, 1)] * 3000), 1.0, lattice=10**9), "at most 1,048,576"),
+        (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 300), 1.0, degree=4, interactions="cross"), "at most 3,495"),
+        (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 10), 1.0, degree=4), "at most 104,857"),
+        (lambda: tables(1025, 2), "at most 524,288"),
+        (lambda: tables(20, 20), "at most 52,428"),
+        (lambda: tables(3000, 1500), "more than the 2,097,152 coefficients that are allowed"),
+    ],
+)
+def test_what_would_take_a_device_seconds_is_refused(make, allowed):
+    with pytest.raises(ParameterError, match=allowed):
+        make()
+
+
+def tables(columns, ways):
+    return sf.local.Marginals(sf.Box({f"c{i}": YESNO for i in range(columns)}), 1.0, ways=ways)

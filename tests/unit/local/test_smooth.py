@@ -15,7 +15,7 @@ EXACT = sf.Privacy(epsilon=1e6)
 
 def collected(protocol, records):
     collector = protocol.collector()
-    assert collector.add_many(protocol.encode_many(records)) == len(records)
+    assert collector.add_batch(protocol.encode_many(records)) == len(records)
     return collector.release()
 
 

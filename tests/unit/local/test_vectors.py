@@ -2,12 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sfumato.local.protocol import from_json
-from unit.local.make_vectors import CASES, FILE, quiet, vectors
+from unit.local.make_vectors import CASES, FILE, KEY, quiet, vectors
 
 STORED = json.loads(FILE.read_text(encoding="utf-8"))
 
@@ -32,9 +33,13 @@ def test_stored_reports_are_still_taken(stored):
     one, many = protocol.collector(), protocol.collector()
     for user, report in zip(stored["users"], stored["reports"], strict=True):
         assert one.add(bytes.fromhex(report), user=user)
-    assert one.add(bytes.fromhex(stored["with a number of its own"]))
-    assert many.add_many(bytes.fromhex(stored["batch"]), first_user=100) == len(stored["users"])
-    assert not one.rejected + many.rejected
+    assert many.add_batch(bytes.fromhex(stored["batch"]), first_user=100) == len(stored["users"])
+    sealed, framed = protocol.collector(), protocol.collector()
+    assert sealed.add_batch(bytes.fromhex(stored["sealed batch"]), key=KEY) == len(stored["users"])
+    assert framed.add_frames(bytes.fromhex(stored["file head"] + stored["frame"])) == 1
+    drawn = replace(protocol, numbers="drawn").collector()
+    assert drawn.add(bytes.fromhex(stored["with a number of its own"]))
+    assert not one.rejected + many.rejected + sealed.rejected + framed.rejected + drawn.rejected
 
 
 def test_reports_and_batches_carry_the_same_bits(stored):

@@ -47,7 +47,7 @@ def collected(protocol):
             columns[name] = kind.low + (kind.high - kind.low) * (spread + np.roll(spread, 1)) / 2
     rows = list(zip(*columns.values(), strict=True))
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(rows))
+    collector.add_batch(protocol.encode_many(rows))
     return collector.release()
 
 

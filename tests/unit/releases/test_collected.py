@@ -22,7 +22,7 @@ def collected(box=LINE, lattice=5, people=3000, kind=sf.local.Density, **options
     collector = protocol.collector()
     low, high = box.low, box.high
     records = low + np.random.default_rng(1).beta(2, 3, size=(people, box.dimension)) * (high - low)
-    collector.add_many(protocol.encode_many(records))
+    collector.add_batch(protocol.encode_many(records))
     return collector.release()
 
 

@@ -24,7 +24,7 @@ def collected(ways=2, people=4000, epsilon=1.0, box=BOX):
         [column.categories[i] for column, i in zip(box.columns, row, strict=True)] for row in zip(*chosen, strict=True)
     ]
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(rows))
+    collector.add_batch(protocol.encode_many(rows))
     return collector.release()
 
 
