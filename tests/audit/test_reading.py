@@ -212,6 +212,13 @@ def _identifiers_as_objects() -> contextlib.AbstractContextManager:
     )
 
 
+def _names_as_text() -> contextlib.AbstractContextManager:
+    """Bytes that are no UTF-8 are replaced, and persons become one."""
+    return mock.patch.object(
+        files.CsvFile, "stored", lambda self, name: (batch.column(name) for batch in self.batches([name], {}))
+    )
+
+
 def _hashed() -> contextlib.AbstractContextManager:
     def rows_kept(self, identifiers):
         seen = {}
@@ -278,6 +285,9 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "identifiers are Python's objects": (_identifiers_as_objects, named("mean"), "arrow"),
     "identifiers are Python's objects, in polars": (_identifiers_as_objects, named("mean"), "polars"),
     "identifiers are Python's objects, in files": (_identifiers_as_objects, named("mean"), "parquet"),
+    "identifiers in another encoding become one": (_names_as_text, OWN, "csv"),
+    "the labels of rows are looked at": (
+        lambda: mock.patch.object(tables, "unlabelled", lambda data: data), named("black box", "summary"), "pandas"),
     "identifiers that cannot be compared raise": (_hashed, named("mean"), "pandas"),
     "text that is no UTF-8 raises": (_text_is_text, named("proportions"), "arrow"),
     "a warning depends on values": (_warned, named("mean"), "array"),

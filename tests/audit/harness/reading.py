@@ -140,6 +140,8 @@ def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) ->
             fitting = [kind for kind in kinds if "bool" not in kind.name.lower() and base in (kind.base, "any")]
         else:
             fitting = [kind for kind in kinds if kind.declared and kind.base == base]
+        if name == LABEL and rng.random() < 0.5:  # few others are hard to read
+            fitting = [kind for kind in kinds if kind.name in ("arrow text", "object")]
         # the most usual type of all is the first
         found.append(fitting[0] if base == "number" and rng.random() < 0.4 else rng.choice(fitting))
     return tuple(found)
