@@ -156,9 +156,11 @@ def _decimal(value: Any) -> Decimal:
 
 DOUBLES = some(FLOATS, any_double)
 UNICODE = some(TEXTS, any_text)
+PYTHON_TEXT = some((*TEXTS, "\ud800", "a\udcff"), any_text)  # half of a surrogate pair is a text, and no UTF-8
 RAW = some(BYTES, any_bytes)
 ANYTHING = some(OBJECTS, lambda rng: rng.choice([any_double, any_text, any_bytes])(rng))
 DECIMALS = some([Decimal(d) / 100 for d in (0, 100, 250, -1, 99_999_999_999, -99_999_999_999, 1)])
+HUGE = some([Decimal(d) for d in ("0", "1.00", "2.5", "-1e70", "1e73", "-0.01", "1e39")])
 DATES = whole_numbers(32)
 MOMENTS = whole_numbers(64)
 
@@ -210,7 +212,7 @@ ARROW = (
     _numbers("int8", or_none(whole_numbers(8)), _arrow(pa.int8()), int),
     _numbers("bool", or_none(some([True, False])), _arrow(pa.bool_()), lambda value: value > 1),
     _numbers("decimal", or_none(DECIMALS), _arrow(pa.decimal128(12, 2)), _decimal),
-    _numbers("decimal256", or_none(DECIMALS), _arrow(pa.decimal256(70, 2)), _decimal),
+    _numbers("decimal256", or_none(HUGE), _arrow(pa.decimal256(76, 2)), _decimal),
     _texts("string", or_none(RAW), _unchecked(pa.string()), str.encode),
     _texts("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
     _texts("dictionary", or_none(RAW), _dictionary, str.encode),
@@ -283,7 +285,7 @@ PANDAS = (
     _numbers("decimal[pyarrow]", or_none(DECIMALS), _of_arrow(_by_name["decimal"]), _decimal),
     _texts("object", ANYTHING, _objects),
     _texts("object", or_none(UNICODE), _objects),
-    _texts("string", or_none(UNICODE), _series("string[python]")),
+    _texts("string", or_none(PYTHON_TEXT), _series("string[python]")),
     _texts("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
     _texts("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
     _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),

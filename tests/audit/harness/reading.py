@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from harness.hostile import ANYTHING, ARROW, DOUBLES, PANDAS, POLARS, UNICODE, Kind, whole_numbers
+from harness.hostile import ANYTHING, ARROW, DOUBLES, PANDAS, POLARS, PYTHON_TEXT, Kind, whole_numbers
 
 NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 5), "t": (0, 24), "y": (0, 1)}
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
@@ -246,7 +246,7 @@ class Matrix(Container):
             cells[0] = record[0][0]
         if self.response is None or rng.random() < 0.4:
             return tuple(cells), record[1]
-        return tuple(cells), UNICODE(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
+        return tuple(cells), PYTHON_TEXT(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
 
     def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
         name = stranger(lambda: self._number(rng, self.dtype))
