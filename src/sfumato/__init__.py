@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.bases.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
     from sfumato.bases.landmarks import Coordinates, Landmarks
     from sfumato.bases.lattice import Binning, SplitLattice
+    from sfumato.bases.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.bases.smoothness import Hoelder, Linear, Smooth
     from sfumato.bounding import private_bounds
     from sfumato.boxfile import read_box
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from sfumato.targets.cosine_moments import CosineMoments
     from sfumato.targets.density import KDE
     from sfumato.targets.linear import LogisticRegression, Ridge
-    from sfumato.targets.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.targets.machine import KernelMachine
     from sfumato.targets.naive_bayes import NaiveBayes
     from sfumato.targets.priestley_chao import PriestleyChao
@@ -107,8 +107,8 @@ _HOMES = {
     "SampledCertificate": "targets.sampled",
     "SamplerPlan": "sampler.plans",
     "Smooth": "bases.smoothness",
-    "SmoothedHinge": "targets.losses",
-    "SmoothedHuber": "targets.losses",
+    "SmoothedHinge": "bases.losses",
+    "SmoothedHuber": "bases.losses",
     "SplitLattice": "bases.lattice",
     "Statistic": "targets.statistic",
     "Step": "bases.bernstein",
@@ -116,7 +116,7 @@ _HOMES = {
     "Target": "targets.base",
     "Tuned": "targets.tuning",
     "UserKernel": "bases.kernels",
-    "UserLoss": "targets.losses",
+    "UserLoss": "bases.losses",
     "ValueRelease": "releases.value",
     "load": "releases.io",
     "plan": "pipeline",

@@ -62,6 +62,13 @@ def true_or_false(name: str, value: object) -> bool:
     return value
 
 
+def whole_number(name: str, value: object, low: int, high: int) -> int:
+    """Return ``value``, refusing what is not an int within these limits: for numbers that a file brings along."""
+    if type(value) is not int or not low <= value <= high:
+        raise ParameterError(f"{name} must be a whole number from {low} to {high}, got {name}={value!r}")
+    return value
+
+
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return ``value``, refusing what is not one of the ``allowed`` words."""
     if not isinstance(value, str) or value not in allowed:

@@ -88,7 +88,8 @@ def readable(values: Any) -> NDArray[Any]:
     axis, whatever its entries are: if an entry could make it two, the shape would be a private value's. Everything
     else is a single value.
     """
-    if isinstance(values, np.ndarray) or (hasattr(values, "__array__") and not isinstance(values, np.generic)):
+    # Of the type: a series would look for the word among its labels, which are private too.
+    if hasattr(type(values), "__array__") and not isinstance(values, np.generic):
         return _of_array(values)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview):
         return _objects(values)
@@ -125,19 +126,20 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
 
 def _of_array(values: Any) -> NDArray[Any]:
     try:
-        array = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        # Not np.asarray of a series, which asks it for words that it looks for among its labels, too.
+        array = np.asarray(values if isinstance(values, np.ndarray) else type(values).__array__(values))
     except Exception:  # a column of text that cannot be decoded: no numbers, whatever it says
-        return np.full(len(values) if hasattr(values, "__len__") else (), math.nan)
+        return np.full(len(values) if hasattr(type(values), "__len__") else (), math.nan)
     kind = array.dtype.kind
     if kind == "f" and not isinstance(values, np.ndarray):  # whole numbers with a gap are doubles to numpy
-        as_list = getattr(values, "to_pylist", None) or getattr(values, "to_list", None)
-        return array if as_list is None else _objects(as_list())
+        as_list = getattr(type(values), "to_pylist", None) or getattr(type(values), "to_list", None)
+        return array if as_list is None else _objects(as_list(values))
     if kind == "c":
         array = np.where(array.imag == 0, array.real, math.nan)
     elif kind not in "iufbO":
         return np.full(array.shape, math.nan)
-    hidden = np.ma.getmask(values)
-    if np.any(hidden) or array.dtype.itemsize > 8:  # a mask, or more than double precision
+    hidden = values.mask if isinstance(values, np.ma.MaskedArray) else np.False_
+    if np.any(hidden) or array.dtype.itemsize > 8:  # or more than double precision
         array = array.astype(object)
         array[hidden] = None
     return array

@@ -24,9 +24,9 @@ from harness.learners import (
 
 import sfumato as sf
 from sfumato.bases.landmarks import Coordinates, Landmarks, feature_map
-from sfumato.targets import examples, machine
+from sfumato.bases.losses import Hinge, loss_of
+from sfumato.targets import examples, machine, solver
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.losses import Hinge, loss_of
 from sfumato.targets.solver import BLOCK, Problem, minimise
 
 RBF, LINEAR = sf.RBF(gamma=0.5), sf.LinearKernel()
@@ -344,15 +344,82 @@ def test_the_solver_of_the_hinge_comes_as_near_as_it_promises(kind, small_blocks
             assert np.linalg.norm(found - exact) <= tolerance + doubt
 
 
-def test_the_promise_holds_with_far_more_rows_than_expected(small_blocks):
-    """Where the number of rows is private, the losses are not a mean: 300 rows, where one was expected."""
+MANY = [
+    pytest.param(classifier("logistic", C=2.0), 1, id="logistic"),
+    pytest.param(classifier("logistic", C=2e5), 3, id="logistic, large C", marks=pytest.mark.slow),
+    pytest.param(classifier(sf.SmoothedHinge(1e-2), C=1e3), 3, id="smoothed hinge", marks=pytest.mark.slow),
+    pytest.param(regression("huber", C=30.0), 1, id="huber"),
+    pytest.param(regression(sf.SmoothedHuber(1e-3), C=3e4), 2, id="sharp huber", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("mechanism", ["output", "objective"])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(("target", "expected"), MANY)
+def test_the_promise_holds_with_far_more_rows_than_expected(
+    target, expected, delta, mechanism, small_blocks, monkeypatch
+):
+    """Where the number of rows is private: 100 times as many as expected, and more, spread out and contradictory."""
     rng = np.random.default_rng(7)
-    target = classifier("logistic", C=2.0, mechanism="output", expected_rows=1)
-    opened = Opened(target, Landmarks(16), "add-remove")
-    points, signs = adversarial("random", 300, rng)
-    seen, targets = seen_by_solver(opened, points, named(signs))
-    exact, _ = exact_minimiser(opened.learner.loss, seen, targets, opened.learner.C, LONG(0))
-    assert np.linalg.norm(opened(points, named(signs)) - exact) <= opened.learner.left_open(len(exact))
+    privacy = sf.Privacy(epsilon=30.0, delta=delta, neighbours="add-remove")
+    target = replace(target, mechanism=mechanism, expected_rows=expected)
+    opened = Opened(target, Landmarks(9), "add-remove", privacy=privacy)
+    learner, size = opened.learner, opened.features.size
+    scale, b = learner.C / learner.rows, np.zeros(size)
+    if mechanism == "objective":
+        b = rng.normal(size=size) * learner.noise(size).law.deviation
+        monkeypatch.setattr(machine, "draw_objective", lambda law: b)
+    for kind, n in (("random", 100 * expected), ("contradictions", 140 * expected), ("one side", 300 * expected)):
+        points, signs = adversarial(kind, n, rng)
+        labels = signs if target.classes is None else named(signs)
+        seen, targets = seen_by_solver(opened, points, labels)
+        weight = LONG(learner.weight(n).numerator) / LONG(learner.weight(n).denominator)
+        exact, doubt = exact_minimiser(learner.loss, seen, targets, weight * LONG(scale), LONG(scale) * b.astype(LONG))
+        exact *= learner.ball / max(LONG(learner.ball), np.linalg.norm(exact))
+        assert doubt <= learner.left_open(size) / 4
+        assert np.linalg.norm(opened(points, labels) - exact) <= learner.left_open(size)
+
+
+@pytest.mark.parametrize("n", [8, pytest.param(140, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["hinge, landmarks", "logistic, landmarks", "huber"])
+def test_weights_that_fall_with_the_number_of_rows_are_paid_for(name, n, small_blocks):
+    """One row expected: a hunt where each weighs less as more come, and one where the losses are a mean."""
+    target, basis, _ = HUNTS[name]
+    opened = Opened(replace(output(target), expected_rows=1), basis, "add-remove", n=n)
+    assert 0 < opened.hunted(restarts=2, steps=8) <= opened.certificate.bound
+
+
+def test_negative_control_a_mean_over_a_private_number_of_rows_is_caught(small_blocks, monkeypatch):
+    """Eleven records' mean after ten records' mean: twice as far apart as sums that are divided by ten."""
+    opened = Opened(classifier("hinge", C=0.5, mechanism="output", expected_rows=10), Landmarks(25), "add-remove")
+    points, labels = np.zeros((11, 2)), np.array(["yes"] * 10 + ["no"])
+
+    def moved():
+        return np.linalg.norm(opened(points, labels) - opened(points[:10], labels[:10]))
+
+    assert 0.9 * opened.certificate.bound <= moved() <= opened.certificate.bound
+    monkeypatch.setattr(type(opened.learner), "weight", lambda self, known: min(1.0, self.rows / known))
+    assert moved() > 1.5 * opened.certificate.bound
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_contradictions_far_beyond_the_expected_rows_do_not_hold_the_solver_up(delta, monkeypatch):
+    """Many copies of a record with both labels, a huge C, one row expected: rounding errors drowned the tolerance."""
+    n, passes, evaluate = 200_000, [], solver.evaluate
+
+    def counted(*given, **options):
+        passes.append(1)
+        assert len(passes) < 200, "the solver goes on and on"
+        return evaluate(*given, **options)
+
+    monkeypatch.setattr(solver, "evaluate", counted)
+    privacy = sf.Privacy(epsilon=20.0, delta=delta, neighbours="add-remove")
+    kernel = sf.LinearKernel(constant=0)
+    target = classifier("logistic", kernel, C=1e8, mechanism="objective", expected_rows=1)
+    opened = Opened(target, Coordinates(), "add-remove", box=sf.Box([(0, 1)]), privacy=privacy)
+    monkeypatch.setattr(machine, "draw_objective", lambda law: np.full(1, law.deviation))
+    assert np.isfinite(opened(np.full((n, 1), 0.9), np.resize(["no", "yes", "yes", "no"], n))).all()
+    assert bool(opened.certificate.assumptions) == (delta > 0)
 
 
 def test_negative_control_a_solver_that_stops_early_is_caught(small_blocks):

@@ -20,10 +20,10 @@ from scipy.spatial.distance import cdist
 import sfumato as sf
 from opening import numbers_of
 from sfumato.bases.attributes import Attributes
+from sfumato.bases.columns import BITS, column_norms, shares_of
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.targets.columns import BITS, column_norms, shares_of
 
 GRANTS = {"l1": {"epsilon": 1.0}, "l2": {"rho": 0.5}}
 METRICS = {"l1": "cityblock", "l2": "euclidean"}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from harness.empirical import epsilon_lower_bound
 from harness.exact import hockey_stick, lattice_law, max_log_ratio, shifted
+from harness.laws import fits_cells
 from mpmath import mp, mpf
 
 import sfumato as sf
@@ -21,6 +22,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.core.quantize import round_vector
+from sfumato.core.sampling import l2_knorm
 
 
 def integer_law(norm, bound, size, privacy, noise="auto"):
@@ -93,18 +95,73 @@ def test_negative_control_halved_noise_is_caught_by_enumeration():
     assert max_log_ratio(pmf, shifted(pmf, (2, 2))) > 1.9
 
 
+# --- L2 K-norm noise: a real vector, rounded ---------------------------------------------------------------
+
+
+def rounded_pmf(scale, radius, order=12):
+    """The law of the nearest integers to a vector of density proportional to ``exp(-||y||_2 / scale)`` in the plane.
+
+    Each cell's chance is an integral over a square, by Gauss and Legendre's rule on 8 x 8 parts of it: good to 1e-8.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    parts = 8
+    places = ((np.arange(parts)[:, None] + (nodes + 1) / 2) / parts - 0.5).ravel()
+    weight = np.tile(weights / (2 * parts), parts)
+    centres = np.arange(-radius, radius + 1)[:, None] + places
+    inner = np.exp(-np.hypot(centres[:, None, :, None], centres[None, :, None, :]) / scale)
+    chance = np.einsum("abij,i,j->ab", inner, weight, weight) / (2 * math.pi * scale**2)
+    return {(i - radius, j - radius): mpf(float(p)) for (i, j), p in np.ndenumerate(chance)}
+
+
+SHIFTS = [(2, 0), (0, -2), (1, 1), (-1, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_l2_noise_loses_exactly_epsilon_at_most(epsilon):
+    law = integer_law("l2", 2, 2, sf.Privacy(epsilon=epsilon))
+    assert law.kind == "l2"
+    pmf = rounded_pmf(float(law.scale), 12)
+    losses = [max_log_ratio(pmf, shifted(pmf, shift)) for shift in SHIFTS]
+    assert max(losses) <= epsilon * (1 + 1e-7)
+    assert losses[0] > 0.97 * epsilon
+
+
+def test_negative_control_halved_l2_noise_is_caught_by_enumeration():
+    law = integer_law("l2", 2, 2, sf.Privacy(epsilon=1.0))
+    pmf = rounded_pmf(float(law.scale / 2), 12)
+    assert max_log_ratio(pmf, shifted(pmf, (2, 0))) > 1.9
+
+
+def fits_the_plane(drawn, scale, radius=6):
+    """Whether draws have the enumerated law: cells within the radius, and all that is beyond."""
+    inside = np.abs(drawn).max(axis=1) <= radius
+    width = 2 * radius + 1
+    places = np.where(inside, (drawn[:, 0] + radius) * width + drawn[:, 1] + radius, width**2)
+    chances = [float(p) for p in rounded_pmf(scale, radius).values()]
+    return fits_cells(np.bincount(places, minlength=width**2 + 1), np.array([*chances, 1 - sum(chances)]))
+
+
+def test_l2_draws_have_the_enumerated_law_and_no_other():
+    """4,000 draws; noise of three quarters the scale is told apart."""
+    scale = Fraction(3, 2)
+    drawn = np.array([l2_knorm(2, scale) for _ in range(4000)])
+    assert fits_the_plane(drawn, 1.5)
+    assert not fits_the_plane(drawn, 1.5 / 0.75)
+
+
 # --- releases attacked on a worst pair --------------------------------------------------------------------
 
 DRAWS = 20_000
 
 
-def mechanism(level, privacy=None, noise="auto", factor=None, size=3):
-    """A sampler of whole releases of a vector whose every entry is ``level``, moved by at most 1 in L-infinity.
+def mechanism(level, privacy=None, noise="auto", factor=None, size=3, norm="linf"):
+    """A sampler of whole releases of a vector whose every entry is ``level``: 0, or 1 for the neighbour.
 
     With a ``factor`` the door is left aside: the same rounding, and noise whose scale is wrong by it.
     """
     privacy = privacy or sf.Privacy(epsilon=1.0)
-    certificate = Certificate("linf", 1.0, "replace", "stated", "bernstein")
+    bound = math.sqrt(size) * (1 + 2.0**-40) if norm == "l2" else 1.0
+    certificate = Certificate(norm, bound, "replace", "stated", "bernstein")
 
     def honest():
         return publish(Private(np.full(size, level), certificate), privacy, noise)[0]
@@ -139,6 +196,27 @@ def test_releases_on_a_worst_pair_stay_within_epsilon(noise):
 def test_negative_control_halved_noise_is_caught_by_attack(noise):
     pair = (mechanism(0.0, noise=noise, factor=HALF), mechanism(1.0, noise=noise, factor=HALF))
     assert epsilon_lower_bound(*pair, DRAWS, STATISTICS[noise]) > 1.2
+
+
+L2 = {"norm": "l2", "size": 2}
+
+
+def l2_statistic(out):
+    """The likelihood ratio of L2 K-norm noise."""
+    return np.linalg.norm(out - 1.0, axis=1) - np.linalg.norm(out, axis=1)
+
+
+@pytest.mark.slow
+def test_l2_releases_on_a_worst_pair_stay_within_epsilon():
+    """What every pure learner's noise at the door is."""
+    pair = mechanism(0.0, **L2), mechanism(1.0, **L2)
+    assert 0.5 < epsilon_lower_bound(*pair, DRAWS // 2, l2_statistic) <= 1.0
+
+
+@pytest.mark.slow
+def test_negative_control_halved_l2_noise_is_caught_by_attack():
+    pair = mechanism(0.0, factor=HALF, **L2), mechanism(1.0, factor=HALF, **L2)
+    assert epsilon_lower_bound(*pair, DRAWS // 2, l2_statistic) > 1.2
 
 
 @pytest.mark.slow

@@ -15,10 +15,12 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from harness.empirical import epsilon_lower_bound
 from scipy.special import expit
 from scipy.stats import norm
 
 import sfumato as sf
+from sfumato.bases.learner import Learner
 from sfumato.core.gaussian import chi_delta, noise_multiplier, smallest
 from sfumato.core.mechanism import draw_objective
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
@@ -163,6 +165,158 @@ def test_two_learners_share_one_noise():
     assert 0.003 * delta < product_excess(curve, *flip, strength, joint, epsilon) <= delta
     # Noise that knows of one learner only does not do for two.
     assert product_excess(curve, *flip, strength, alone, epsilon) > delta
+
+
+# --- two features: a density on the plane ---------------------------------------------------------------------------
+
+
+def plane_log_density(curve, records, strength, law, w):
+    """The logarithm of the exact minimiser's density at ``(m, 2)`` points, for records ``((x1, x2), y)``."""
+    b, bent = -strength * w, np.zeros((len(w), 2, 2)) + strength * np.eye(2)
+    for x, y in records:
+        x = np.asarray(x)
+        margin = y * (w @ x)
+        b = b - (y * curve.slope(margin))[:, None] * x
+        bent = bent + curve.bend(margin)[:, None, None] * np.outer(x, x)
+    weight = np.log(bent[:, 0, 0] * bent[:, 1, 1] - bent[:, 0, 1] ** 2)
+    size = law.deviation
+    if law.kind == "gaussian":
+        return -(b**2).sum(axis=1) / (2 * size**2) - math.log(2 * math.pi * size**2) + weight
+    return -np.linalg.norm(b, axis=1) / size - math.log(2 * math.pi * size**2) + weight
+
+
+def plane_grid(law, strength, count):
+    """Where the minimiser can be: noise of up to 7 deviations (pure: 25 scales); and the area of a cell."""
+    reach = ((7 if law.kind == "gaussian" else 25) * law.deviation + 4) / strength
+    axis = np.linspace(-reach, reach, count)
+    return np.stack([g.ravel() for g in np.meshgrid(axis, axis)], axis=1), (axis[1] - axis[0]) ** 2
+
+
+def turned(angle, length=1.0):
+    return (length * math.cos(angle), length * math.sin(angle))
+
+
+# Records that push one way, across each other, nearly alike; alone and beside others that bend the loss elsewhere.
+FLIP = [(turned(0.3), 1.0)], [(turned(0.3), -1.0)]
+PLANE_PAIRS = [
+    FLIP,
+    ([(turned(0.0), 1.0)], [(turned(math.pi / 2), 1.0)]),
+    ([(turned(0.0), 1.0)], [(turned(2.5), 1.0)]),
+    ([(turned(0.2), 1.0)], [(turned(0.0, 0.3), -1.0)]),
+    ([(turned(1.0), 1.0), (turned(0.0), 1.0)], [(turned(1.0), 1.0), (turned(0.0), -1.0)]),
+    ([(turned(1.0), -1.0), (turned(2.0), 1.0), (turned(0.0), 1.0)], [(turned(1.0), -1.0), (turned(2.0), 1.0)]),
+]
+
+
+def plane_worst(curve, strength, law, epsilon, count=501):
+    """The largest delta at epsilon, and the largest loss, over the pairs in both directions."""
+    w, area = plane_grid(law, strength, count)
+    delta, loss = 0.0, 0.0
+    for first, second in PLANE_PAIRS:
+        p, q = (plane_log_density(curve, records, strength, law, w) for records in (first, second))
+        loss = max(loss, float(np.abs(p - q).max()))
+        for a, b in ((p, q), (q, p)):
+            delta = max(delta, float(np.maximum(0.0, np.exp(a) - np.exp(epsilon + b)).sum()) * area)
+    return delta, loss
+
+
+def plane_law(curve, strength, epsilon, delta):
+    return calibrated(curve, strength, epsilon, delta, size=2)
+
+
+PLANE_CASES = [ATTAINED, (LOGISTIC, 8.0, 1.0), (Curve(0.05, 4.0), 20.0, 0.8)]
+
+
+def test_the_density_on_the_plane_is_one():
+    for curve, strength, epsilon in PLANE_CASES:
+        law = plane_law(curve, strength, epsilon, 1e-3)
+        w, area = plane_grid(law, strength, 1001)
+        total = np.exp(plane_log_density(curve, PLANE_PAIRS[4][0], strength, law, w)).sum() * area
+        assert total == pytest.approx(1.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+@pytest.mark.parametrize(("curve", "strength", "epsilon"), PLANE_CASES)
+def test_gaussian_noise_keeps_its_delta_with_two_features(curve, strength, epsilon, delta):
+    found, _ = plane_worst(curve, strength, plane_law(curve, strength, epsilon, delta), epsilon)
+    assert found <= delta
+    assert found > 0.03 * delta or (curve, strength, epsilon) != ATTAINED
+
+
+@pytest.mark.parametrize(("curve", "strength", "epsilon"), PLANE_CASES)
+def test_pure_noise_loses_at_most_epsilon_with_two_features(curve, strength, epsilon):
+    _, loss = plane_worst(curve, strength, plane_law(curve, strength, epsilon, 0.0), epsilon, 301)
+    assert 0.4 * epsilon < loss <= epsilon
+
+
+def test_negative_control_half_the_noise_is_caught_with_two_features():
+    curve, strength, epsilon = ATTAINED
+    pure, gaussian = (plane_law(curve, strength, epsilon, delta) for delta in (0.0, 1e-5))
+    assert plane_worst(curve, strength, replace(pure, scale=pure.scale / 2), epsilon, 301)[1] > 1.5 * epsilon
+    assert plane_worst(curve, strength, replace(gaussian, scale=gaussian.scale / 2), epsilon)[0] > 10 * 1e-5
+
+
+@pytest.mark.slow
+def test_minimisers_drawn_with_many_features_keep_their_delta_and_half_the_noise_does_not():
+    """Six features, attacked by draws of the exact minimiser's own b: wrong with probability at most 1e-9."""
+    (curve, strength, epsilon), delta, draws = ATTAINED, 1e-2, 200_000
+    law = calibrated(curve, strength, epsilon, delta, size=6)
+    rng, direction = np.random.default_rng(), np.eye(6)[0]
+
+    def minimisers(y, factor):
+        """For one record the minimiser is ``-b/strength`` but along the record, where a line search finds it."""
+        b = rng.normal(size=(draws, 6)) * law.deviation * factor
+        low, high = np.full(draws, -1e3), np.full(draws, 1e3)
+        for _ in range(80):
+            middle = (low + high) / 2
+            above = y * curve.slope(y * middle) + strength * middle + b[:, 0] > 0
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return np.concatenate([middle[:, None], -b[:, 1:] / strength], axis=1)
+
+    for factor, kept in ((1.0, True), (0.4, False)):
+        pair = [lambda m, y=y, f=factor: minimisers(y, f) for y in (1.0, -1.0)]
+        found = epsilon_lower_bound(*pair, draws, lambda out: out @ direction, delta=delta)
+        assert (found <= epsilon) == kept
+
+
+# --- a private number of records: weights that fall as more come -----------------------------------------------------
+
+
+def weighted_loss(learner, weight, count):
+    """The largest loss when a record comes to ``count`` others, all at the ends of one feature, weighted by number."""
+    curve, strength = Curve(learner.loss.width, 1.0), learner.rows / learner.C
+    law = learner.noise(1).law
+    w = grid(law, strength, POINTS // 4, 2.0 * learner.rows * 65)
+    loss = 0.0
+    for here in {0, count // 2, count}:
+        for x, y in ((1.0, 1.0), (1.0, -1.0), (0.3, 1.0)):
+            found = []
+            for records in ((here, count - here, 0), (here, count - here, 1)):
+                slope, bend = 0.0, 0.0
+                for number, place, sign in zip(records, (1.0, 1.0, x), (1.0, -1.0, y), strict=True):
+                    slope = slope + number * sign * place * curve.slope(sign * place * w)
+                    bend = bend + number * place**2 * curve.bend(sign * place * w)
+                share = float(weight(sum(records)))
+                found.append(-np.abs(share * slope + strength * w) / law.deviation + np.log(share * bend + strength))
+            loss = max(loss, float(np.abs(found[0] - found[1]).max()))
+    return loss
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+def test_weights_of_a_private_number_of_records_are_paid_for_inside_the_objective(rows):
+    """As many as expected, a few more, and so many that the losses are a mean; the last is near what is granted."""
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    learner = Learner(sf.SmoothedHinge(0.05), rows / 200.0, "objective", 1.0, rows, 1, privacy)
+    granted = learner.noise(1).epsilon
+    for count in (0, rows, 2 * rows, 60 * rows, 128 * rows, 129 * rows, 1000 * rows):
+        assert weighted_loss(learner, learner.weight, count) <= granted
+    assert weighted_loss(learner, learner.weight, rows) > 0.9 * granted
+
+
+def test_negative_control_a_mean_inside_the_objective_is_caught():
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    learner = Learner(sf.SmoothedHinge(0.05), 10 / 200.0, "objective", 1.0, 10, 1, privacy)
+    assert weighted_loss(learner, lambda count: min(1.0, 10 / max(count, 1)), 10) > 1.5
 
 
 # --- known mistakes ---------------------------------------------------------------------------------------------------

@@ -19,12 +19,12 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from opening import numbers_of
+from sfumato.bases.shares import axis_table, shape_of_cells, share_bits
 from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.targets.shares import axis_table, shape_of_cells, share_bits
 from sfumato.targets.smoother import Halves
 
 BOXES = {

@@ -99,7 +99,15 @@ def machines():
     yield "machine-objective", machine(logistic, sf.Landmarks(9, 4), plane, approximate, None)
     ridge = sf.Ridge(3.0, response="bp", range=(60, 220), mechanism="output")
     yield "machine-linear", machine(ridge, sf.Coordinates(), plane, sf.Privacy(rho=0.25), 400)
+    # The same with what their sensitivity follows from, which the files above do not tell.
+    hinge = sf.KernelMachine("smoothed-hinge", sf.RBF(0.5), 2.0, mechanism="output", **sick)
+    yield "learner-output", machine(hinge, sf.Landmarks(16, 6), plane, pure, 400)
+    huber = sf.KernelMachine(
+        sf.SmoothedHuber(0.5), "linear", 3.0, response="bp", range=(60, 220), mechanism="objective", expected_rows=900
+    )
+    yield "learner-objective", machine(huber, sf.Coordinates(), plane, approximate, None)
     svm = sf.KernelMachine("hinge", sf.Polynomial(2, 1.5, 0.5), 1.0, **sick)
+    yield "learner-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
     yield "machine-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
 
 
@@ -135,6 +143,9 @@ def regressions():
 
     yield "curve", published(sf.NadarayaWatson(9.0, **blood), sf.Binning(13), line, pure, 5000, bumps)
     yield "priestley-chao", published(sf.PriestleyChao(9.0, **blood), sf.Bernstein(10, 3), line, pure, 5000, waves)
+    yield "gaps", published(sf.PriestleyChao(9.0, **blood), sf.Bernstein(10, 3), line, pure, 5000, waves)
+    clipped = sf.BlackBox(np.mean, sensitivity=1e9, range=(60, 220))
+    yield "clipped", published(clipped, sf.Bernstein(10, 3), line, pure, 5000, waves)
     kernel = sf.NaiveBayes("ill", ["no", "yes"], bandwidth=[9.0])
     yield "naive-bayes", published(kernel, Attributes((sf.Binning(13), None, None)), mixed, pure, 5000, columns)
     normal = sf.NaiveBayes("ill", ["no", "yes"], likelihood="normal")

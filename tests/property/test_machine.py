@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
 from sfumato.bases.landmarks import feature_map
+from sfumato.bases.losses import Logistic, SmoothedHinge, SmoothedHuber, Squared
 from sfumato.errors import ParameterError
 from sfumato.releases.response import Response
-from sfumato.targets.losses import Logistic, SmoothedHinge, SmoothedHuber, Squared
 from sfumato.targets.solver import Problem, Weights, evaluate, minimise
 
 BOX = sf.Box([(0, 10), (-1, 1)])

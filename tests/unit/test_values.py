@@ -132,3 +132,12 @@ def test_what_was_given_is_left_alone():
         doubles(given)[...] = 7.0
         readable(given)
         assert repr(given) == repr(before)
+
+
+def test_labels_of_a_series_are_not_looked_at():
+    """pandas looks into an index for a word that its type does not know; these cannot even be decoded."""
+    texts = pa.array([b"\xff", b"\xfe"], pa.binary()).view(pa.string())
+    labels = pd.Index(pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([texts]))))
+    for dtype in (float, object, "Int64"):
+        assert doubles(pd.Series([1, 2], dtype=dtype).set_axis(labels, axis=0)).tolist() == [1.0, 2.0]
+    assert doubles(pd.DataFrame({"a": [1.0, 2.0]}).set_axis(labels, axis=0)).tolist() == [[1.0], [2.0]]

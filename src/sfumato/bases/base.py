@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 LARGEST_LATTICE = 2**26  # half a gigabyte of coefficients
+MAX_CELLS = 2**24  # in which records are counted
+_MOST_COLUMNS = 26  # of a lattice: each has two points or more
 _BLOCK = 2**15  # doubles held at once while evaluating
 
 
@@ -95,11 +97,13 @@ class LatticeBasis(Basis):
     def shape(self, box: Box) -> tuple[int, ...]:
         """The lattice's shape, refusing one that would not fit into memory."""
         shape = tuple(k + 1 for k in self.degrees(box))
-        if math.prod(shape) > LARGEST_LATTICE:
-            size = f"{' x '.join(map(str, shape))} = {math.prod(shape):.3g} points"
+        # Before a product is taken: a file may hold any number, any number of times.
+        if box.dimension > _MOST_COLUMNS or max(shape) > LARGEST_LATTICE or math.prod(shape) > LARGEST_LATTICE:
+            times, points = " x ".join(map(str, shape[:_MOST_COLUMNS])), math.prod(map(float, shape))
             raise ParameterError(
-                f"the lattice has {size} ({math.prod(shape) * 8 / 2**30:.3g} GiB), at most {LARGEST_LATTICE:,} are "
-                f"allowed; lower degree={self.degree!r} or the number of columns ({box.dimension})"
+                f"the lattice has {times} = {points:.3g} points ({8 / 2**30 * points:.3g} GiB), at most "
+                f"{LARGEST_LATTICE:,} are allowed; lower degree={self.degree!r} or the number of columns "
+                f"({box.dimension})"
             )
         return shape
 

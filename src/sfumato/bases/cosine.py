@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box, Categorical
+from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -28,7 +29,7 @@ Indices = NDArray[np.int64]
 
 LARGEST_SIZE = 2**20  # moments
 _LARGEST_TABLE = 2**27  # numbers in the table of all frequencies
-_COUNTED = 10**30  # moments that are counted; beyond, it is enough to know that there are too many
+_COUNTED = 10**15  # moments that are counted; beyond, it is enough to know that there are too many
 LARGEST_DEGREE = 1024
 _RECURRENCE = 2.0**-51  # times t^2: how far a value of the recurrence, and a product with it, is off at most
 _VERTICES = 200_000  # of a box that are looked at for the smallest value of a kernel
@@ -176,6 +177,10 @@ class IndexSet:
         steps = far * step * rows_per_unit(privacy.unit)
         return math.nextafter(steps * (1 + 1e-12), math.inf) if norm == "l2" else math.ceil(steps * (1 + 1e-12))
 
+    def certified(self, privacy: Privacy, norm: str) -> Certificate:
+        """How far apart two records' moments are, in steps of the grid: docs/proofs/moments.md."""
+        return Certificate(norm, self.apart(privacy, norm), privacy.neighbours, "enforced", "moments", -2 * self.bits)
+
 
 @lru_cache(maxsize=32)
 def _index_set(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: tuple[bool, ...]) -> IndexSet:
@@ -210,7 +215,7 @@ def _counted(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: 
 
 def _count_ways(shape: tuple[int, ...], ways: int) -> int:
     sums = [1] + [0] * ways  # elementary symmetric polynomials of t_j - 1
-    for t in shape:
+    for t in (t for t in shape if t > 1):
         for s in range(ways, 0, -1):
             sums[s] += sums[s - 1] * (t - 1)
         if sum(sums) >= _COUNTED:
@@ -272,6 +277,7 @@ def _smallest_symmetric(shape: tuple[int, ...], axes: tuple[float, ...], ways: i
 
     Columns with equally many frequencies are alike, so that only the number of each kind at its lower end counts.
     """
+    ways = min(ways, sum(t > 1 for t in shape))  # further sums are zero
     kinds = sorted({t for t in shape if t > 1})
     counts = [shape.count(t) for t in kinds]
     if math.prod(count + 1 for count in counts) > _VERTICES:

@@ -157,6 +157,8 @@ def _covariance(matrix: Floats, box: Box) -> tuple[tuple[float, ...], ...]:
         raise ParameterError(
             f"a bandwidth matrix must hold {box.dimension} x {box.dimension} finite numbers, got shape {matrix.shape}"
         )
+    if np.abs(matrix).max() > 1e200 or np.abs(np.diag(matrix)).min() < 1e-200:  # squares of the deviations allowed
+        raise ParameterError(f"a bandwidth matrix is beyond what squares can hold, got {matrix.tolist()}")
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
         raise ParameterError("a bandwidth matrix must be symmetric: it is the kernel's covariance in squared units")
     matrix = (matrix + matrix.T) / 2

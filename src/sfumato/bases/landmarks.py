@@ -150,6 +150,11 @@ def reach_of(box: Box) -> float:
     return math.sqrt(box.dimension) / 2
 
 
+def kappa_of(largest: float) -> float:
+    """The largest norm of a record's features, from that of ``K(x, x)``."""
+    return math.sqrt(largest) * (1 + 2.0**-50)
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
     """From records in user units to the coordinates in which a learner is published.
@@ -277,7 +282,7 @@ def feature_map(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
     """The features of a kernel in a basis."""
     if box.dimension >= _MOST and (isinstance(basis, Coordinates) or isinstance(kernel, Precomputed)):
         raise ParameterError(f"a learner can have fewer than {_MOST} features, got {box.dimension} columns")
-    norm = math.sqrt(kernel.largest(reach_of(box))) * (1 + 2.0**-50)
+    norm = kappa_of(kernel.largest(reach_of(box)))
     if isinstance(basis, Coordinates):
         if not isinstance(kernel, LinearKernel):
             raise ParameterError(f"sf.Coordinates is the basis of a linear kernel; use sf.Landmarks for {kernel!r}")

@@ -50,12 +50,12 @@ class MassLattice(Basis, ABC):
     def shape(self, box: Box) -> tuple[int, ...]:
         """The lattice's shape, refusing one that is too large."""
         box.intervals()  # refuses categorical columns
+        check_dimension(box)
         counts = (self.points,) * box.dimension if isinstance(self.points, int) else self.points
         if len(counts) != box.dimension:
             raise ParameterError(
                 f"points needs one number, or one per column ({box.dimension}), got points={self.points!r}"
             )
-        check_dimension(box)
         if math.prod(counts) > LARGEST_LATTICE:
             raise ParameterError(
                 f"the lattice has {' x '.join(map(str, counts))} points, at most {LARGEST_LATTICE:,} are allowed; "
@@ -70,6 +70,10 @@ class MassLattice(Basis, ABC):
         """The lattice points of one column, in [0, 1]: both ends of an interval, evenly round a circle."""
         count = self.shape(box)[axis]
         return np.arange(count) / (count if isinstance(box.intervals()[axis], Periodic) else count - 1)
+
+    def reach(self, box: Box, axis: int) -> int:
+        """Among how many points along one axis a record can be shared, from above."""
+        return 2
 
     def longest(self, box: Box, positions: Sequence[Floats]) -> float:
         """The largest L2 norm of the shares of a record at any of these positions along each axis."""
@@ -113,7 +117,11 @@ class SplitLattice(MassLattice):
         widths = tuple(positive_number("width", w) for w in several)
         object.__setattr__(self, "width", widths if isinstance(self.width, Sequence) else widths[0])
 
-    def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
+    def reach(self, box: Box, axis: int) -> int:
+        wide, count = math.ceil(_REACH * self._steps_per_width(box, axis)), self.shape(box)[axis]
+        return 2 + 2 * min(wide, 4 * count if isinstance(box.intervals()[axis], Periodic) else count)
+
+    def _steps_per_width(self, box: Box, axis: int) -> float:
         column, count = box.intervals()[axis], self.shape(box)[axis]
         widths = (self.width,) * box.dimension if isinstance(self.width, float) else self.width
         if len(widths) != box.dimension:
@@ -125,7 +133,11 @@ class SplitLattice(MassLattice):
                 f"width must not exceed the box: column {box.names[axis]!r} is {column.high - column.low:g} wide, "
                 f"got width={widths[axis]!r}"
             )
-        steps_per_width = (widths[axis] / (column.high - column.low)) * _steps(column, count)
+        return (widths[axis] / (column.high - column.low)) * _steps(column, count)
+
+    def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
+        column, count = box.intervals()[axis], self.shape(box)[axis]
+        steps_per_width = self._steps_per_width(box, axis)
         reach = math.ceil(_REACH * steps_per_width)
         # Relative to the nearest point, so that even a width far below the spacing leaves something to divide.
         scale = -0.5 / max(steps_per_width**2, 1e-290)  # the square of a tiny width vanishes

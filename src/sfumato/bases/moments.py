@@ -61,7 +61,9 @@ class Moments(SumOfRecords):
         return [(i, j) for i in range(dimension) for j in range(i, dimension)]
 
     def size(self, box: Box) -> int:
-        return box.dimension + len(self.seconds(box.dimension)) + (self.weight > 0)
+        count = box.dimension
+        seconds = {"mean": 0, "variance": count, "covariance": count * (count + 1) // 2}[self.statistic]
+        return count + seconds + (self.weight > 0)
 
     def to_json(self) -> dict[str, Any]:
         return {"statistic": self.statistic, "complete": self.complete, "weight": self.weight}

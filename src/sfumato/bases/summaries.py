@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.measure import to_simplex
 from sfumato.core.box import Box, Categorical
+from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 
@@ -38,6 +39,11 @@ class Summary(Basis):
     @abstractmethod
     def apart(self, box: Box, privacy: Privacy, norm: str) -> int | float:
         """How far neighbours can be apart, in steps of ``2**exponent``, in ``"l1"`` or ``"l2"``."""
+
+    def certified(self, box: Box, privacy: Privacy, norm: str) -> Certificate:
+        """The enforced certificate of a sum of bounded integer vectors: docs/proofs/statistics.md."""
+        bound = self.apart(box, privacy, norm)
+        return Certificate(norm, bound, privacy.neighbours, "enforced", "statistics", self.exponent)
 
     @abstractmethod
     def estimate(self, box: Box, values: Floats, rows: int | None) -> Floats:

@@ -43,16 +43,7 @@ class Walsh:
                 )
         if not 1 <= self.ways <= self.box.dimension:
             raise ParameterError(f"ways must lie in [1, {self.box.dimension}], got ways={self.ways!r}")
-        if math.comb(self.box.dimension, min(self.ways, self.box.dimension // 2)) > LARGEST_SIZE:  # at least so many
-            raise ParameterError(
-                f"{self.ways}-way marginals of {self.box.dimension} columns have more than the {LARGEST_SIZE:,} "
-                "coefficients that are allowed: lower ways, or leave out columns"
-            )
-        if self.size > LARGEST_SIZE:
-            raise ParameterError(
-                f"{self.ways}-way marginals of these columns have {self.size:,} coefficients, at most {LARGEST_SIZE:,} "
-                "are allowed: lower ways, or leave out columns"
-            )
+        self.counts  # noqa: B018 refuses too many
 
     @cached_property
     def bits(self) -> tuple[int, ...]:
@@ -68,6 +59,11 @@ class Walsh:
         for bits in self.bits:
             for order in range(self.ways, 0, -1):
                 sums[order] += sums[order - 1] * (2**bits - 1)
+            if sum(sums) - 1 > LARGEST_SIZE:  # at once: a file may have thousands of columns
+                raise ParameterError(
+                    f"{self.ways}-way marginals of these columns have {sum(sums) - 1:,} coefficients or more, at most "
+                    f"{LARGEST_SIZE:,} are allowed: lower ways, or leave out columns"
+                )
         return tuple(sums[1:])
 
     @property

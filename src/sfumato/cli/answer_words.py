@@ -16,7 +16,7 @@ from rich.text import Text
 import sfumato as sf
 from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.checks import one_of, probability
-from sfumato.cli.options import blaming, settings
+from sfumato.cli.options import blaming, load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
 from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
@@ -47,7 +47,7 @@ def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidenc
     with blaming("--confidence", "--damping"):
         probability("confidence", confidence)
         one_of("damping", damping, ("none", "balanced"))
-    summary = load_summary(file)
+    summary = load_summary(ctx, file)
     found = []
     for text in questions:
         try:
@@ -62,9 +62,9 @@ def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidenc
     return [Told(told.question, told.answer, notes(told, damping)) for told in found]
 
 
-def load_summary(path: Path) -> sf.SummaryRelease:
+def load_summary(ctx: typer.Context, path: Path) -> sf.SummaryRelease:
     """Load a release, refusing one that is no summary."""
-    release = sf.load(path)
+    release = load(ctx, path)
     if not isinstance(release, sf.SummaryRelease):
         raise ParameterError(
             f"{path}: a release of kind {release.kind!r}, questions need a summary; 'sfumato summarize' makes one"

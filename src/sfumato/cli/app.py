@@ -17,6 +17,7 @@ from sfumato.cli import (
     classify,
     demo,
     density,
+    keys,
     ledger,
     local,
     predict,
@@ -96,15 +97,19 @@ def options(
     multiline: Annotated[
         bool, typer.Option("--multiline", help="Cells of CSV files may span lines, and every quote is closed.")
     ] = False,
+    key: Annotated[Path | None, typer.Option(metavar="PEM", help="Sign what is published with this key.")] = None,
+    trust: Annotated[
+        list[Path] | None, typer.Option(metavar="PUB", help="Read only releases that this key has signed; repeatable.")
+    ] = None,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Publish functions of private data under differential privacy, and read what others published.
 
-    The options --ledger, --account, --json and --multiline may stand anywhere on the line.
+    The options --ledger, --account, --key, --trust, --json and --multiline may stand anywhere on the line.
     """
-    ctx.obj = Settings(ledger, account, json, multiline)
+    ctx.obj = Settings(ledger, account, json, multiline, key, tuple(trust or ()))
 
 
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)
@@ -160,7 +165,9 @@ app.command(
         "sfumato predict model.sfumato new.parquet --probability --certain",
     )
 )(predict.predict)
-app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --json"))(releases.inspect)
+app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --trust clinic.pem.pub"))(
+    releases.inspect
+)
 app.command(
     epilog=examples(
         "sfumato evaluate age.sfumato points.csv -o values.csv",
@@ -170,6 +177,7 @@ app.command(
 app.command(epilog=examples("sfumato plot age.sfumato", "sfumato plot age.sfumato -o age.pdf"))(releases.plot)
 app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(releases.report)
 app.command(epilog=examples("sfumato box cohort.csv -o columns.toml", "sfumato box cohort.parquet -o -"))(box.box)
+app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(sensitivity.app, name="sensitivity")
 app.add_typer(local.app, name="local")

@@ -14,6 +14,7 @@ import sfumato as sf
 from sfumato.cli import words
 from sfumato.cli.local_files import Reading
 from sfumato.cli.local_words import collected_rows, protocol_data, protocol_words, rejected_lines
+from sfumato.cli.options import signing_key
 from sfumato.cli.output import facts, printable, show, table, working
 from sfumato.cli.pictures import draw
 from sfumato.cli.publishing import Outputs, write_report
@@ -35,7 +36,7 @@ def publish_collected(
         )
     with working(ctx, "working out the release"):
         release = collector.release()
-        release.save(outputs.release)
+        release.save(outputs.release, signing_key(ctx))
     if outputs.picture is not None:
         with working(ctx, "drawing"):
             draw(release, outputs.picture)

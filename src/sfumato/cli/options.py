@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,11 +25,30 @@ class Settings:
     account: str | None = None
     json: bool = False
     multiline: bool = False
+    key: Path | None = None
+    trust: tuple[Path, ...] = ()
 
 
 def settings(ctx: typer.Context) -> Settings:
     """The global options that were given."""
     return ctx.obj if isinstance(ctx.obj, Settings) else Settings()
+
+
+def load(ctx: typer.Context, path: Path) -> Any:
+    """Read a release; where ``--trust`` was given, only one that such a key has signed."""
+    trust = list(settings(ctx).trust)
+    return sf.load(path, trust=trust) if trust else sf.load(path)
+
+
+def signing_key(ctx: typer.Context) -> Any:
+    """The key of ``--key``, read and found to be one: before anything is paid for. None if there is none."""
+    given = settings(ctx).key
+    if given is None:
+        return None
+    from sfumato.releases.signing import Signer
+
+    with blaming("--key"):
+        return Signer.of(given)
 
 
 # For commands that read private data: their bounds come from a file, never from the data. A command takes
@@ -129,7 +148,7 @@ def examples(*lines: str) -> str:
     return gap.join(["Examples:", *(f"  {line}" for line in lines)])
 
 
-_WITH_VALUE = ("--ledger", "--account")
+_WITH_VALUE = ("--ledger", "--account", "--key", "--trust")
 _FLAGS = ("--json", "--multiline")
 
 

@@ -15,16 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sfumato.cli.options import settings
+from sfumato.harmless import printable
 
-
-def printable(text: object) -> str:
-    r"""Text as one line without control characters: names in a file must not be able to steer a terminal.
-
-    >>> printable("age\x1b[2J\nreceipt")
-    'age\ufffd[2J receipt'
-    """
-    kept = (c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
-    return "".join(kept)
+__all__ = ["facts", "printable", "screen", "show", "table", "working"]
 
 
 def screen() -> Console:
@@ -59,7 +52,7 @@ def facts(rows: Iterable[tuple[str, Sequence[str]]]) -> RenderableType:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, lines in rows:
-        grid.add_row(name, Text("\n".join(printable(line) for line in lines)))
+        grid.add_row(printable(name), Text("\n".join(printable(line) for line in lines)))
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
@@ -67,7 +60,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: Sequen
     """A table without rules; the columns in ``numbers`` are aligned to the right."""
     made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in head:
-        made.add_column(name, overflow="fold", justify="right" if name in numbers else "left")
+        made.add_column(printable(name), overflow="fold", justify="right" if name in numbers else "left")
     for row in rows:
         made.add_row(*(Text(printable(cell)) for cell in row))
     return Padding(made, (0, 0, 0, 2), expand=False)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.harmless import cell
 
 Floats = NDArray[np.float64]
 Row = tuple[int, list[str]]  # the number of its line, and its cells
@@ -101,9 +102,9 @@ def _is_number(cell: str) -> bool:
 
 
 def values_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """The text of a CSV file; every number with all its digits."""
+    """The text of a CSV file, harmless to a spreadsheet; every number with all its digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
+    writer.writerow(map(cell, names))
+    writer.writerows(map(cell, row) for row in rows)
     return text.getvalue()

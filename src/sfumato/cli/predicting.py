@@ -17,17 +17,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.checks import probability as checked_probability
-from sfumato.cli.options import blaming, declared_file
+from sfumato.cli.options import blaming, declared_file, load
 from sfumato.cli.output import facts, printable, show
 from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Facts, check_writable
 from sfumato.cli.records import AT_ONCE, Piece, open_records, opened_table, regrouped
 from sfumato.cli.words import counted
-from sfumato.engines.files import File
+from sfumato.engines.files import Csv, File
 from sfumato.errors import ParameterError
+from sfumato.harmless import cell
 from sfumato.releases.response import Response
 
 _STDOUT = Path("-")
@@ -39,7 +39,7 @@ class Asked:
 
     predictor: Predictor
     new: Path
-    data: Path | sf.Csv
+    data: Path | Csv
     file: File
     output: Path
     confidence: float
@@ -57,7 +57,7 @@ class Asked:
         force: bool,
     ) -> Asked:
         """Refuse what cannot work, naming the option."""
-        predictor = predictor_of(sf.load(model), model, probability, certain)
+        predictor = predictor_of(load(ctx, model), model, probability, certain)
         with blaming("--confidence"):
             checked_probability("confidence", confidence)
         data = declared_file(ctx, new)
@@ -105,11 +105,12 @@ def predict_file(ctx: typer.Context, asked: Asked) -> None:
     with counting(ctx, f"counting the rows of {asked.new.name}", None):
         total = asked.file.rows()
     with counting(ctx, f"predicting {asked.new.name}", total) as done, _writer(asked.output) as rows:
-        rows.writerow([*asked.file.names, *asked.predictor.names()])
+        rows.writerow([*asked.file.names, *map(cell, asked.predictor.names())])
         # Limits hold for all rows at once: what may go wrong is shared among the pieces.
         confidence = 1 - (1 - asked.confidence) / max(1, math.ceil(total / asked.at_once))
         for cells, piece in _pieces(asked):
-            added = _added(asked, piece, seen, confidence)
+            # The new records are the caller's own and stay as they are; labels come from the release.
+            added = [map(cell, column) for column in _added(asked, piece, seen, confidence)]
             rows.writerows(zip(*([_text(cell) for cell in column] for column in cells), *added, strict=True))
             done(len(piece.complete))
     _summary(ctx, asked, seen)

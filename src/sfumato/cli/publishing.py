@@ -16,7 +16,7 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli import words
-from sfumato.cli.options import blaming, declared_file, paying_account, person_unit
+from sfumato.cli.options import blaming, declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
@@ -209,13 +209,13 @@ def publish(
     confidence
         Of the band or the limits in the picture.
     """
-    account, data = paying_account(ctx), declared_file(ctx, order.data)
+    account, key, data = paying_account(ctx), signing_key(ctx), declared_file(ctx, order.data)
     if account is not None:
         outputs.check_apart(account)
     with reading(ctx, first, then, order.public_rows) as engine:
         settings = {"basis": order.basis, "engine": engine, "ledger": account}
         release = sf.release(order.target, data, order.box, order.privacy, **settings)
-    release.save(outputs.release)  # before anything else can fail
+    release.save(outputs.release, key)  # before anything else can fail
     if outputs.picture is not None:
         with working(ctx, "drawing"):
             draw(release, outputs.picture, confidence)

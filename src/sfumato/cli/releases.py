@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 import sfumato as sf
-from sfumato.cli.options import Confidence, settings
+from sfumato.cli.options import Confidence, load, settings
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.errors import OutsideBoxError, ParameterError
 
@@ -18,9 +18,9 @@ Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
-def load_function(path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease:
+def load_function(ctx: typer.Context, path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease:
     """Load a release, refusing one that is neither a function nor a group of them."""
-    release = sf.load(path)
+    release = load(ctx, path)
     if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease):
         other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect", "summary": "answer"}.get(
             release.kind
@@ -67,7 +67,7 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
     from sfumato.cli import words
     from sfumato.plotting.sampled import HEADLINE
 
-    release = sf.load(file)
+    release = load(ctx, file)
     notes = [f"- {note}" for note in release.guarantee.assumptions]
     random = words.random_lines(release.guarantee)
     rows: list[tuple[str, list[str]]] = [
@@ -79,10 +79,26 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
         ("box", words.box_lines(release.box)),
     ]
     told, told_data, picture = _told(release, confidence)
-    rows += [*told, ("receipt", words.receipt_lines(release.receipt))]
-    data = {"file": str(file), **words.release_data(release), **told_data}
+    signed, signed_data = _signed(ctx, file)
+    rows += [*told, ("receipt", words.receipt_lines(release.receipt)), ("signature", [signed])]
+    data = {"file": str(file), "signature": signed_data, **words.release_data(release), **told_data}
     warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
     show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
+
+
+def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]:
+    """Who signed a file, in words and as plain data; ``--trust`` has been asked for when the file was read."""
+    from sfumato.releases.container import read
+    from sfumato.releases.signing import check_signature, signed_with, trusted_keys
+
+    contents, trust = read(file), list(settings(ctx).trust)
+    if trust:  # again: it has been read again
+        who = check_signature(contents, trusted_keys(trust))
+        return f"by the key {who}, which you trust", {"key": who, "trusted": True}
+    if contents.signature is None:
+        return "none", None
+    who = signed_with(contents)[0]
+    return f"by the key {who}, not checked: give --trust and the public key", {"key": who, "trusted": False}
 
 
 def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]], dict[str, Any], list[Any]]:
@@ -156,7 +172,7 @@ def evaluate(
     """Evaluate a release at the points of a CSV file, with its band; every group of one, one after the other."""
     from sfumato.cli.points import read_points, values_csv
 
-    release = of_group(load_function(file), group)
+    release = of_group(load_function(ctx, file), group)
     target = None if output is None else output_path(file, output, ".csv")
     at = read_points(points, release.box)
     settled = {"confidence": confidence, "outside": outside, **({} if include is None else {"include": include})}
@@ -218,7 +234,7 @@ def plot(
     """
     from sfumato.cli.pictures import draw
 
-    release = of_group(sf.load(file), group)
+    release = of_group(load(ctx, file), group)
     path = output_path(file, output, ".png")
     with working(ctx, "drawing"):
         draw(release, path, confidence)
@@ -236,7 +252,7 @@ def report(
     """Write one HTML page about a release, for people who will not run any code."""
     from sfumato.report import write
 
-    release = sf.load(file)
+    release = load(ctx, file)
     path = output_path(file, output, ".html")
     with working(ctx, "writing the report"):
         write(release, path, confidence)

@@ -11,6 +11,7 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
 NORMS = ("linf", "l1", "l2", "user")  # no noise of the library fits a user's own norm
+SAME_PLACES = "a person is replaced by one with the same number of rows, in the same places of the table"
 HOW_KNOWN = ("proved", "enforced", "stated", "sampled")
 
 
@@ -62,8 +63,7 @@ class Certificate:
         """
         if not isinstance(privacy.unit, Person):
             return self
-        note = "a person is replaced by one with the same number of rows, in the same places of the table"
-        notes = (note,) if privacy.neighbours == "replace" else ()
+        notes = (SAME_PLACES,) if privacy.neighbours == "replace" else ()
         bound = self.bound * privacy.unit.max_rows
         if isinstance(bound, float):
             bound = math.nextafter(bound, math.inf)  # the product may have been rounded down

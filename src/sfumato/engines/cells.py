@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import MAX_CELLS
 from sfumato.checks import finite_number, positive_integer
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.core.whole import Sealed
@@ -24,7 +25,6 @@ Integers = NDArray[np.int64]
 Positions = NDArray[np.int32]  # half the memory traffic of int64; MAX_CELLS fits
 Mask = NDArray[np.bool_]
 
-MAX_CELLS = 2**24
 _NOWHERE = -1
 
 

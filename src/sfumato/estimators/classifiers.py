@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from sfumato.accounting.charging import Payer
+from sfumato.bases.losses import Logistic
 from sfumato.errors import ParameterError
 from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner, PrivateSupervised
 from sfumato.releases.response import Response
-from sfumato.targets.losses import Logistic
 
 Floats = NDArray[np.float64]
 

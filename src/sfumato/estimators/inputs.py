@@ -102,7 +102,7 @@ def _text_names(names: Sequence[Any]) -> tuple[str, ...] | None:
 
 
 def _is_list(data: Any) -> bool:
-    return isinstance(data, Sequence) and not isinstance(data, str | bytes) and not hasattr(data, "__array__")
+    return isinstance(data, Sequence) and not isinstance(data, str | bytes) and not hasattr(type(data), "__array__")
 
 
 def _list_features(rows: Sequence[Any], width: int | None) -> Features:

@@ -27,9 +27,8 @@ def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     """``(rows,)``: y as an array of text or doubles, whichever was declared."""
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
-    y = unlabelled(y)
-    whole = pa.chunked_array([y]) if isinstance(y, pa.Array) else y  # a column that narwhals knows, whatever it holds
-    given = nw.from_native(whole, eager_only=True, allow_series=True, pass_through=True)
+    y = pa.chunked_array([y]) if isinstance(y, pa.Array) else unlabelled(y)  # a column that narwhals knows
+    given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         _warn_of_a_column()
         given = given[given.columns[0]]
@@ -79,7 +78,7 @@ def _of_array(y: Any, column: Column) -> NDArray[Any]:
 
 def _entries(y: Any) -> NDArray[Any]:
     """A list's values as they are: numpy would let one of them decide how all others are read."""
-    if hasattr(y, "__array__"):
+    if hasattr(type(y), "__array__"):
         return np.asarray(y)
     if not isinstance(y, Sequence) or isinstance(y, str | bytes):
         raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none")

@@ -73,8 +73,15 @@ class Release(ABC):
     ) -> Self:
         """The inverse of ``arrays`` and ``fields``; ``common`` holds the arguments of this base class."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the release to one file that anybody can ``sf.load``; docs/file-format.md describes it."""
+    def save(self, path: str | os.PathLike[str], key: Any = None) -> None:
+        """Write the release to one file that anybody can ``sf.load``; docs/file-format.md describes it.
+
+        Parameters
+        ----------
+        key
+            An Ed25519 private key that signs the file: a path to a PEM file, its bytes, or an ``Ed25519PrivateKey``.
+            ``sfumato keys new`` makes one. Whoever trusts its public half reads it with ``sf.load(path, trust=...)``.
+        """
         from sfumato.releases.io import save
 
-        save(self, path)
+        save(self, path, key)

@@ -11,17 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.attributes import Attributes, alone
+from sfumato.bases.columns import certify_columns, tables_of
+from sfumato.bases.lattice import MassLattice
+from sfumato.bases.shares import check_cells
 from sfumato.checks import one_of, probability
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
+from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease, decode_lattice
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import INCLUDES
-from sfumato.releases.norms import COUNT, MOMENTS, Norms, check_certificate, norms_of_masses
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 
@@ -156,7 +160,8 @@ class NaiveBayesRelease(Shown, Release):
             return low - power * np.log(most), high - power * np.log(least)
 
     def __repr__(self) -> str:
-        return f"<NaiveBayesRelease of {self.response.name} {list(self.classes)} on {self.box!r}: {self.guarantee}>"
+        name = printable(self.response.name)
+        return f"<NaiveBayesRelease of {name} {list(self.classes)} on {self.box!r}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {f"{i}.{name}": v for i, one in enumerate(self.likelihoods) for name, v in one.arrays().items()}
@@ -173,27 +178,30 @@ class NaiveBayesRelease(Shown, Release):
             raise ParameterError("a naive Bayes classifier needs classes, and independent noise")
         if any(density.get("rows") is not None for density in fields["densities"].values()):
             raise ParameterError("the number of records of a class is private")
-        smooth, unread, parts = dict(fields["densities"]), dict(arrays), []
+        smooth, unread, parts, classes = dict(fields["densities"]), dict(arrays), [], len(response.classes)
         lattices = [decode_lattice(smooth[str(i)]["basis"]) if str(i) in smooth else None for i in range(box.dimension)]
+        if not all(lattice is None or isinstance(lattice, MassLattice) for lattice in lattices):
+            raise ParameterError("a naive Bayes classifier has lattices of masses")
         sizes = Attributes(tuple(lattices)).sizes(box)  # type: ignore[arg-type]
         for i, size in enumerate(sizes):
             numbers, own = unread.pop(f"{i}.numbers"), resized(law, size)
             if numbers.shape != (len(response.classes), size):
                 raise ParameterError(f"column {box.names[i]!r} has numbers of shape {numbers.shape}")
             measures = unread.pop(f"{i}.measures") if str(i) in smooth else None
-            parts.append(_part(alone(box, i), numbers, own, {**common, "law": own}, smooth.pop(str(i), None), measures))
+            one = {**common, "law": own}
+            parts.append(_part(alone(box, i), numbers, own, one, smooth.pop(str(i), None), measures))
         exact_keys(unread, set(), "the file")
         exact_keys(smooth, set(), "the densities")
         if law.size != sum(sizes) * len(response.classes):
             raise ParameterError("the noise law and the numbers differ in size")
-        check_certificate(law, common["guarantee"], [_norms(part) for part in parts])
+        kernels = {i: p.densities[0].masses.kernel for i, p in enumerate(parts) if isinstance(p, Smoothed)}
+        for i, part in enumerate(parts):
+            if isinstance(part, Smoothed):
+                check_cells(alone(box, i), part.densities[0].masses.cells, classes)
+        tables = tables_of(box, lattices, kernels, classes)  # type: ignore[arg-type]
+        needed = certify_columns(sum_norm(law.certificate), tables, granted_of(common["guarantee"]))
+        check_certificate(law.certificate, needed)
         return cls(**common, domain=box, response=response, likelihoods=tuple(parts))
-
-
-def _norms(part: Likelihood) -> Norms:
-    if isinstance(part, Smoothed):
-        return norms_of_masses(part.densities[0].masses)
-    return COUNT if isinstance(part, Counted) else MOMENTS
 
 
 def _part(
@@ -202,7 +210,7 @@ def _part(
     if smooth is None:
         return (Counted if isinstance(box.columns[0], Categorical) else Normal)(box, numbers, law)
     densities = [
-        DensityRelease.rebuild(common, box, smooth, {"masses": n, "measure": m})
+        DensityRelease.part(common, box, smooth, {"masses": n, "measure": m})
         for n, m in zip(numbers, measures, strict=True)
     ]
     return Smoothed(box, numbers, law, tuple(densities))

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from sfumato.checks import one_of, positive_integer, positive_number, probability
+from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.checks import one_of, positive_number, probability, whole_number
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -16,11 +17,15 @@ from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Receipt
 from sfumato.releases.local_law import LocalLaw
 
 _KINDS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
 # A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
+LARGEST_COUNT = 2**62 - 1  # of rows, reports, entries: what 64 bits hold
+_LARGEST_EXPONENT = 1000
+_LARGEST_BOUND = 2.0**130  # of a certificate, in steps of its grid
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
 
 
@@ -62,7 +67,19 @@ def encode_unit(unit: Unit) -> Any:
 
 def decode_unit(data: Any) -> Unit:
     """Rebuild a unit."""
-    return Person(data["column"], data["max_rows"]) if isinstance(data, dict) else one_of("unit", data, ("row",))
+    if not isinstance(data, dict):
+        return one_of("unit", data, ("row",))
+    exact_keys(data, {"column", "max_rows"}, "the unit")
+    return Person(data["column"], whole_number("max_rows", data["max_rows"], 1, LARGEST_COUNT))
+
+
+def decode_rows(data: Any, promised: Guarantee) -> int | None:
+    """A public number of rows, or None; refusing one where the guarantee makes it private."""
+    if data is None:
+        return None
+    if (promised.neighbours, promised.unit) != ("replace", "row"):
+        raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
+    return whole_number("rows", data, 0, LARGEST_COUNT)
 
 
 def encode_guarantee(guarantee: Guarantee) -> dict[str, Any]:
@@ -83,7 +100,7 @@ def decode_guarantee(data: Mapping[str, Any]) -> Guarantee:
     one_of("model", data["model"], ("central", "local"))
     if data["confidence"] != 1:
         probability("confidence", data["confidence"])
-    unit, assumptions = decode_unit(data["unit"]), tuple(str(a) for a in data["assumptions"])
+    unit, assumptions = decode_unit(data["unit"]), tuple(printable(a) for a in data["assumptions"])
     return Guarantee(**{**data, "unit": unit, "assumptions": assumptions})
 
 
@@ -99,22 +116,40 @@ def decode_law(data: Mapping[str, Any]) -> NoiseLaw | LocalLaw:
     """Rebuild a noise law."""
     if data["kind"] == "local":
         exact_keys(data, {"kind", "randomizer", "size", "deviation"}, "the noise")
-        return LocalLaw(str(data["randomizer"]), data["size"], data["deviation"])
+        return LocalLaw(
+            printable(data["randomizer"]), whole_number("size", data["size"], 1, LARGEST_LATTICE), data["deviation"]
+        )
     exact_keys(data, set(NoiseLaw.__dataclass_fields__), "the noise")
-    if not isinstance(data["scale"], str) or not _FRACTION.fullmatch(data["scale"]):
-        raise ParameterError("the noise scale is not a fraction")
-    exponent = data["exponent"]
-    if isinstance(exponent, bool) or not isinstance(exponent, int) or not -1000 <= exponent <= 1000:
-        raise ParameterError(f"the grid exponent must be a whole number within 1000 of 0, got {exponent!r}")
-    stored = data["certificate"]
-    if not (stored["exponent"] is None or type(stored["exponent"]) is int) or not isinstance(stored["proof"], str):
-        raise ParameterError("the certificate's exponent must be a whole number or null, its proof a name")
-    certificate = Certificate(**{**stored, "assumptions": tuple(str(a) for a in stored["assumptions"])})
-    kind, size = one_of("kind", data["kind"], NOISES), positive_integer("size", data["size"])
-    scale = Fraction(data["scale"])
+    kind, size = one_of("kind", data["kind"], NOISES), whole_number("size", data["size"], 1, LARGEST_LATTICE)
+    scale = decode_fraction("the noise scale", data["scale"])
+    return NoiseLaw(kind, size, decode_exponent(data["exponent"]), scale, _decode_certificate(data["certificate"]))
+
+
+def decode_exponent(data: Any) -> int:
+    """The exponent of a grid's step."""
+    return whole_number("exponent", data, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+
+
+def decode_fraction(what: str, data: Any) -> Fraction:
+    """An exact positive number of at most a thousand digits."""
+    if not isinstance(data, str) or not _FRACTION.fullmatch(data):
+        raise ParameterError(f"{what} is not a fraction")
+    scale = Fraction(data)
     if not 0 < scale < 2**130:
-        raise ParameterError("the noise scale is beyond what any release has")
-    return NoiseLaw(kind, size, exponent, scale, certificate)
+        raise ParameterError(f"{what} is beyond what any release has")
+    return scale
+
+
+def _decode_certificate(data: Mapping[str, Any]) -> Certificate:
+    exact_keys(data, set(Certificate.__dataclass_fields__), "the certificate")
+    if data["exponent"] is not None:
+        decode_exponent(data["exponent"])
+    if not isinstance(data["proof"], str):
+        raise ParameterError("the certificate's proof must be a name")
+    positive_number("bound", float(data["bound"]))
+    if data["exponent"] is not None and data["bound"] > _LARGEST_BOUND:
+        raise ParameterError(f"the certificate's bound is beyond what any release has, got {data['bound']!r}")
+    return Certificate(**{**data, "assumptions": tuple(printable(a) for a in data["assumptions"])})
 
 
 def check_scale(law: NoiseLaw, privacy: Privacy) -> None:
@@ -137,5 +172,5 @@ def decode_receipt(data: Mapping[str, Any] | None) -> Receipt | None:
     if data is None:
         return None
     exact_keys(data, set(Receipt.__dataclass_fields__), "the receipt")
-    words = {name: str(data[name]) for name in data if name != "entry"}
-    return Receipt(entry=positive_integer("entry", data["entry"]), **words)
+    words = {name: printable(data[name]) for name in data if name != "entry"}
+    return Receipt(entry=whole_number("entry", data["entry"], 1, LARGEST_COUNT), **words)

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.base import LARGEST_LATTICE
 from sfumato.bases.cosine import Cosines
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.hat import Hat
 from sfumato.bases.measure import to_simplex
-from sfumato.checks import probability
+from sfumato.checks import probability, whole_number
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.codec import LARGEST_COUNT, exact_keys
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.summary import SummaryRelease
@@ -104,7 +105,7 @@ class CollectedDensity(FunctionRelease):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"lattice", "reports"}, "the content")
         exact_keys(arrays, {"masses"}, "the file")
-        basis = Hat(tuple(size - 1 for size in fields["lattice"]))
+        basis = Hat(tuple(whole_number("lattice", size, 2, LARGEST_LATTICE) - 1 for size in fields["lattice"]))
         masses, reports = arrays["masses"], fields["reports"]
         if masses.shape != (basis.size(box),) or common["law"].size != len(masses):
             raise ParameterError(f"the lattice has {basis.size(box)} points, got {masses.shape} masses")
@@ -115,8 +116,7 @@ class CollectedDensity(FunctionRelease):
 
 def check_reports(reports: Any, common: dict[str, Any]) -> None:
     """Refuse a collected release without a sensible number of reports, or with noise of another model."""
-    if type(reports) is not int or not 1 <= reports < 2**62:
-        raise ParameterError(f"reports must be a whole number, 1 or more, got {reports!r}")
+    whole_number("reports", reports, 1, LARGEST_COUNT)
     if not isinstance(common["law"], LocalLaw):
         raise ParameterError("a collected release has the noise of people's devices")
 

@@ -9,23 +9,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.lattice import MassLattice
+from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import one_of, probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import INCLUDES
-from sfumato.releases.norms import check_certificate, norms_of_masses
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 
 Floats = NDArray[np.float64]
-
-RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
 
 _TRIALS = 400  # points where the noise is looked at
 _SPREAD = (0.7548776662466927, 0.5698402909980532, 0.3247179572447460)  # steps that fill the unit cube evenly
@@ -113,7 +114,8 @@ class CurveRelease(Shown, Release):
         return np.minimum(limits[0], value), np.maximum(limits[1], value)
 
     def __repr__(self) -> str:
-        return f"<CurveRelease of {self.response.name} on {self.box!r} in {self.high.basis!r}: {self.guarantee}>"
+        name = printable(self.response.name)
+        return f"<CurveRelease of {name} on {self.box!r} in {self.high.basis!r}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         parts = {"high": self.high, "low": self.low}
@@ -132,12 +134,14 @@ class CurveRelease(Shown, Release):
         unread, parts = dict(arrays), {}
         for name in ("high", "low"):
             own = {key: unread.pop(f"{name}.{key}") for key in ("masses", "measure") if f"{name}.{key}" in unread}
-            parts[name] = DensityRelease.rebuild({**common, "law": one}, box, dict(fields["density"]), own)
+            parts[name] = DensityRelease.part({**common, "law": one}, box, dict(fields["density"]), own)
         exact_keys(unread, set(), "the file")
-        response, rows, promised = response_from_json(fields["response"]), fields["rows"], common["guarantee"]
-        if response.range is None or (rows is not None and (type(rows) is not int or rows < 0)):
-            raise ParameterError("a curve needs a response with a range, and a whole number of rows or null")
-        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
-            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
-        check_certificate(law, promised, [norms_of_masses(parts["high"].masses)])
+        response, promised, masses = response_from_json(fields["response"]), common["guarantee"], parts["high"].masses
+        if response.range is None or not isinstance(masses.lattice, MassLattice):
+            raise ParameterError("a curve needs a response with a range, and a lattice of masses")
+        check_cells(box, masses.cells, 2)
+        norm, grant, bits = sum_norm(law.certificate), granted_of(promised), RESPONSE_BITS[box.dimension]
+        needed = certify_masses(norm, masses.lattice, box, masses.kernel, masses.cells, grant, bits)
+        check_certificate(law.certificate, needed)
+        rows = decode_rows(fields["rows"], promised)
         return cls(**common, response=response, rows=rows, high=parts["high"], low=parts["low"])

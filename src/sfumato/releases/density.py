@@ -9,17 +9,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.bases.base import Basis, LatticeBasis
+from sfumato.bases.base import MAX_CELLS, Basis, LatticeBasis
 from sfumato.bases.bernstein import basis_from_json
 from sfumato.bases.expansion import Expansion, SubBox, column_axis
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import MassLattice, lattice_from_json
+from sfumato.bases.lattice import check_dimension, lattice_from_json
 from sfumato.bases.mixture import Mixture, node_positions
+from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells, check_table, shape_of_cells
 from sfumato.bases.unit import to_unit
-from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.checks import finite_number, one_of, probability, whole_number
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
-from sfumato.releases.codec import exact_keys
+from sfumato.harmless import printable
+from sfumato.releases.certified import as_stated, check_certificate, granted_of, sum_norm
+from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.conditional import Conditional
 from sfumato.releases.distribution import Distribution
 from sfumato.releases.function import FunctionRelease
@@ -199,19 +202,34 @@ class DensityRelease(FunctionRelease, Distribution):
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        found = cls.part(common, box, fields, arrays)
+        # A part of a curve, a classifier or of groups may have been saved by itself, with the certificate of the whole.
+        given, grant, cells = common["law"].certificate, granted_of(common["guarantee"]), found.masses.cells
+        bits = RESPONSE_BITS[box.dimension] if given.proof == "nadaraya-watson" else 0
+        if sum_norm(given) == "l2" and found.masses.rows is None and max(cells) < shape_of_cells(box, 1)[0]:
+            return cls.part(as_stated(common), box, fields, arrays)  # how many groups there were is not in the file
+        if given.norm == "l2":
+            check_cells(box, cells, 1)
+        needed = certify_masses(given.norm, found.masses.lattice, box, found.masses.kernel, cells, grant, bits)
+        check_certificate(given, replace(needed, proof=given.proof) if given.proof == "naive-bayes" else needed)
+        return found
+
+    @classmethod
+    def part(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        """The same for one of several densities that share a certificate, which is not looked at here."""
         exact_keys(fields, {"basis", "covariance", "rows", "complete", "cells", "post", "choice"}, "the content")
+        check_dimension(box)
         kernel = GaussianKernel.of([[finite_number("covariance", v) for v in row] for row in fields["covariance"]], box)
         lattice = decode_lattice(fields["basis"])
-        if isinstance(lattice, MassLattice):
-            lattice.axis_shares(box, 0, np.zeros(1))  # refuses widths that do not fit the box
+        cells = tuple(whole_number("cells", size, 1, MAX_CELLS) for size in fields["cells"])
+        if arrays["masses"].shape != (lattice.size(box),):
+            raise ParameterError(f"the lattice has {lattice.size(box)} points, got {arrays['masses'].shape} masses")
+        if len(cells) != box.dimension:
+            raise ParameterError(f"cells need one number for each column, got cells={fields['cells']!r}")
+        for axis, count in enumerate(cells):
+            check_table(lattice, box, axis, count)  # also refuses widths that do not fit the box
         post = one_of("post", fields["post"], ("simplex", "none"))
-        rows = fields["rows"]
-        if rows is not None and (type(rows) is not int or not 0 <= rows < 2**62):
-            raise ParameterError(f"rows must be a whole number, 0 or more, or null, got {rows!r}")
-        promised = common["guarantee"]
-        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
-            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
-        cells = tuple(positive_integer("cells", size) for size in fields["cells"])
+        rows = decode_rows(fields["rows"], common["guarantee"])
         if not isinstance(fields["complete"], bool):
             raise ParameterError(f"complete must be true or false, got {fields['complete']!r}")
         polynomial = post == "none" and isinstance(lattice, LatticeBasis)
@@ -239,4 +257,4 @@ def decode_choice(data: Mapping[str, Any]) -> Choice:
     error = finite_number("predicted_error", data["predicted_error"])
     if not isinstance(data["automatic"], bool):
         raise ParameterError(f"automatic must be true or false, got {data['automatic']!r}")
-    return Choice(str(data["basis"]), data["automatic"], error, str(data["reason"]))
+    return Choice(printable(data["basis"]), data["automatic"], error, printable(data["reason"]))

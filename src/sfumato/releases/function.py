@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.bernstein import basis_from_json
 from sfumato.bases.expansion import Expansion, SubBox
+from sfumato.bases.origins import Origin, origin_from_json
 from sfumato.bases.smoothness import Smoothness, smoothness_from_json
 from sfumato.checks import one_of, probability
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
+from sfumato.releases.certified import as_stated, check_certificate, granted_of
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width
@@ -35,6 +37,7 @@ class FunctionRelease(Shown, Release):
 
     expansion: Expansion
     smoothness: Smoothness | None = None
+    origin: Origin | None = None
 
     @property
     def box(self) -> Box:
@@ -101,19 +104,27 @@ class FunctionRelease(Shown, Release):
     def fields(self) -> dict[str, Any]:
         smoothness = None if self.smoothness is None else self.smoothness.to_json()
         derivatives = list(self.expansion.derivatives)
-        return {"basis": self.basis.to_json(), "derivatives": derivatives, "smoothness": smoothness}
+        origin = {} if self.origin is None else {"origin": self.origin.to_json()}
+        return {"basis": self.basis.to_json(), "derivatives": derivatives, "smoothness": smoothness, **origin}
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"basis", "derivatives", "smoothness"}, "the content")
+        exact_keys(fields, {"basis", "derivatives", "smoothness", *({"origin"} & {*fields})}, "the content")
         exact_keys(arrays, {"coefficients"}, "the file")
+        basis, law, coefficients = basis_from_json(fields["basis"]), common["law"], arrays["coefficients"]
+        if not coefficients.shape == (law.size,) == (basis.size(box),):
+            raise ParameterError("the noise law, the basis and the coefficients differ in size")
         orders = tuple(fields["derivatives"])
         if len(orders) != box.dimension or not all(type(d) is int and 0 <= d <= 100 for d in orders):
             raise ParameterError(f"derivatives must be one small whole number per column, got {orders!r}")
-        basis = basis_from_json(fields["basis"])
         for degree, order in zip(basis.degrees(box), orders, strict=True):
             basis.axis_values(degree, np.zeros(1), order)  # refuses derivatives that the basis has not
-        expansion = Expansion(basis, box, arrays["coefficients"], orders)
-        if common["law"].size != len(expansion.coefficients):
-            raise ParameterError("the noise law and the coefficients differ in size")
-        return cls(**common, expansion=expansion, smoothness=smoothness_from_json(fields["smoothness"]))
+        expansion = Expansion(basis, box, coefficients, orders)
+        given, origin = law.certificate, None
+        if "origin" in fields:
+            origin = origin_from_json(fields["origin"])
+            check_certificate(given, origin.certificate(box, granted_of(common["guarantee"])))
+        elif given.known in ("proved", "enforced"):  # the first files did not tell what a function came from
+            common = as_stated(common)
+        smoothness = smoothness_from_json(fields["smoothness"])
+        return cls(**common, expansion=expansion, smoothness=smoothness, origin=origin)

@@ -9,10 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.shares import certify_masses, check_cells
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
+from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.showing import Shown
@@ -63,7 +66,8 @@ class GroupedDensityRelease(Shown, Release):
         return {name: count / sum(counts.values()) for name, count in counts.items()}
 
     def __repr__(self) -> str:
-        return f"<GroupedDensityRelease of {list(self.box.names)} by {self.by} {list(self.parts)}: {self.guarantee}>"
+        by = f"{printable(self.by)} {list(self.parts)}"
+        return f"<GroupedDensityRelease of {list(self.box.names)} by {by}: {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {
@@ -94,6 +98,11 @@ class GroupedDensityRelease(Shown, Release):
         unread = dict(arrays)
         for i, category in enumerate(categories):
             own = {name: unread.pop(f"{name}.{i}") for name in ("masses", "measure") if f"{name}.{i}" in unread}
-            parts[category] = DensityRelease.rebuild({**common, "law": one}, box, dict(fields["density"]), own)
+            parts[category] = DensityRelease.part({**common, "law": one}, box, dict(fields["density"]), own)
         exact_keys(unread, set(), "the file")
+        masses, norm = parts[categories[0]].masses, sum_norm(law.certificate)
+        check_cells(box, masses.cells, len(categories))
+        grant = granted_of(common["guarantee"])
+        needed = certify_masses(norm, masses.lattice, box, masses.kernel, masses.cells, grant)
+        check_certificate(law.certificate, needed)
         return cls(**common, by=fields["by"], parts=parts)

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as pack
 
+from sfumato import strict_json
 from sfumato._version import __version__
-from sfumato.bases.base import LARGEST_LATTICE
 from sfumato.core.calibration import NoiseLaw, calibrate
-from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError, SfumatoError
+from sfumato.core.certificate import SAME_PLACES
+from sfumato.core.privacy import Guarantee
+from sfumato.errors import FileFormatError, ParameterError, SfumatoError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.certified import granted_of
 from sfumato.releases.codec import (
     check_scale,
     decode_box,
@@ -33,6 +32,7 @@ from sfumato.releases.codec import (
     encode_law,
 )
 from sfumato.releases.collected import CollectedDensity
+from sfumato.releases.container import Contents, checked_path, packed, read, write_atomically
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
@@ -40,6 +40,7 @@ from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.marginals import MarginalsRelease
+from sfumato.releases.signing import Key, Signer, Trust, check_signature, sign, trusted_keys
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
@@ -59,12 +60,14 @@ _EVERY: tuple[type[Release], ...] = (
 _COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
-_LARGEST_HEADER = 2**20
-_LARGEST_FILE = 8 * LARGEST_LATTICE + _LARGEST_HEADER + 8
+_LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
+
+__all__ = ["FORMAT_VERSION", "load", "save", "write_atomically"]
 
 
-def save(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write a release to one file."""
+def save(release: Release, path: str | os.PathLike[str], key: Key | None = None) -> None:
+    """Write a release to one file, signed if a private key is given."""
+    signer = None if key is None else Signer.of(key)
     document = {
         "format": "sfumato",
         "version": FORMAT_VERSION,
@@ -78,93 +81,62 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         "content": release.fields(),
     }
     arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
-    text = json.dumps(document, allow_nan=False)
-    if len(text) > _LARGEST_HEADER // 4:  # escapes can make the header longer than the text
-        raise ParameterError(f"the description of the release has {len(text)} characters; shorten names and categories")
-    write_atomically(path, pack(arrays, metadata={"sfumato": text}))
+    contents = Contents(json.dumps(document, allow_nan=False), arrays)
+    write_atomically(path, packed(contents if signer is None else sign(contents, signer)))
 
 
-def write_atomically(path: str | os.PathLike[str], payload: bytes) -> None:
-    """Write a whole file: a crash leaves the old one or none, never half of it."""
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise MissingFileError(f"{target}: there is no such folder")
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".sfumato-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
     """Read a release from a file, refusing anything that is not exactly one.
+
+    Parameters
+    ----------
+    trust
+        One public key or several (a path to a PEM file, its bytes, or an ``Ed25519PublicKey``): only what one of them
+        signed is read. Without it a signature is not looked at.
 
     >>> load("no-such-file.sfumato")
     Traceback (most recent call last):
     ...
     sfumato.errors.MissingFileError: no-such-file.sfumato: there is no such file
     """
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
-    name = os.fspath(path)
+    name = os.fspath(checked_path(path))
+    trusted = None if trust is None else trusted_keys(trust)
     try:
-        document, arrays = _read(name)
-        _check_envelope(document)
-        common: dict[str, Any] = {
-            "guarantee": decode_guarantee(document["guarantee"]),
-            "law": None if document["noise"] is None else decode_law(document["noise"]),
-            "target": tuple((str(key), str(value)) for key, value in document["target"]),
-            "receipt": decode_receipt(document["receipt"]),
-        }
-        if isinstance(common["law"], LocalLaw):
-            _check_local(common["guarantee"], document["kind"])
-        elif common["law"] is not None:
-            _check_noise(common["guarantee"], common["law"])
-        elif document["kind"] != ValueRelease.kind:
-            raise ParameterError("there is no noise law")
-        return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], arrays)
+        contents = read(name)
+        if trusted is not None:
+            check_signature(contents, trusted)
+        return _rebuilt(strict_json.loads(contents.text), contents)
     except FileFormatError as error:
-        raise type(error)(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {_shortened(error)}") from None
     except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise FileFormatError(f"{name}: not a valid sfumato release ({error})") from None
+        raise FileFormatError(f"{name}: not a valid sfumato release ({_shortened(error)})") from None
 
 
-def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON document and the arrays, after checks that need no parsing."""
-    try:
-        size = os.path.getsize(name)
-        with open(name, "rb") as file:
-            header = int.from_bytes(file.read(8), "little")
-    except FileNotFoundError:
-        raise MissingFileError("there is no such file") from None
-    except OSError as error:
-        raise FileFormatError(f"cannot be read ({error.strerror})") from None
-    if size > _LARGEST_FILE:
-        raise FileFormatError(f"too large for a release ({size} bytes)")
-    if size < 8 or header > size - 8:
-        raise FileFormatError("truncated, or not a sfumato release")
-    if header > _LARGEST_HEADER:
-        raise FileFormatError(f"its header is too large for a release ({header} bytes)")
-    try:
-        with safe_open(name, framework="numpy") as container:
-            text = (container.metadata() or {}).get("sfumato")
-            arrays = {key: container.get_tensor(key) for key in container.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError) as error:
-        raise FileFormatError(f"damaged, or not a sfumato file ({error})") from None
-    if text is None:
-        raise FileFormatError("a safetensors file, but not a sfumato release")
-    for key, values in arrays.items():
-        if values.dtype != np.float64 or not np.isfinite(values).all():
-            raise FileFormatError(f"array {key!r} must hold finite 64-bit numbers")
-    return json.loads(text, parse_constant=_refuse_constant), arrays
+def _shortened(error: Exception) -> str:
+    said = str(error)
+    return said if len(said) <= _LONGEST_COMPLAINT else said[:_LONGEST_COMPLAINT] + " ..."
+
+
+def _rebuilt(document: Any, contents: Contents) -> Any:
+    """The release that a document describes; every number in it is bounded before anything is computed from it."""
+    _check_envelope(document)
+    law = None if document["noise"] is None else decode_law(document["noise"])
+    numbers = sum(values.size for values in contents.arrays.values())
+    if law is not None and law.size > numbers:
+        raise ParameterError(f"the noise law speaks of {law.size} numbers, the file has {numbers}")
+    common: dict[str, Any] = {
+        "guarantee": decode_guarantee(document["guarantee"]),
+        "law": law,
+        "target": tuple((printable(key), printable(value)) for key, value in document["target"]),
+        "receipt": decode_receipt(document["receipt"]),
+    }
+    if isinstance(law, LocalLaw):
+        _check_local(common["guarantee"], document["kind"])
+    elif law is not None:
+        _check_noise(common["guarantee"], law)
+    elif document["kind"] != ValueRelease.kind:
+        raise ParameterError("there is no noise law")
+    return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], contents.arrays)
 
 
 def _check_local(guarantee: Guarantee, kind: str) -> None:
@@ -178,13 +150,16 @@ def _check_local(guarantee: Guarantee, kind: str) -> None:
 
 def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
     """Refuse a promise that the noise could not keep: the certificate calls for at least so much."""
-    privacy = Privacy(guarantee.epsilon, guarantee.delta or 0.0, guarantee.rho, guarantee.neighbours, guarantee.unit)
+    privacy = granted_of(guarantee)
     needed, kept = calibrate(law.certificate, law.size, privacy, law.kind)
     if guarantee.model != "central":
         raise ParameterError("noise at the door is central privacy, and the guarantee says otherwise")
     if guarantee.confidence > kept.confidence:
         raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
-    if not {*kept.assumptions} <= {*guarantee.assumptions}:
+    told = {*kept.assumptions}
+    if law.certificate.known == "stated" and privacy.unit != "row" and privacy.neighbours == "replace":
+        told |= {SAME_PLACES}
+    if not told <= {*guarantee.assumptions}:
         raise ParameterError("the guarantee leaves out what it rests on")
     if guarantee.mu is not None and (kept.mu is None or guarantee.mu < kept.mu * (1 - 1e-6)):
         raise ParameterError("the guarantee's mu promises more than the noise keeps")
@@ -195,10 +170,6 @@ def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
         raise ParameterError("the noise and its certificate are on different grids")
     if law.deviation < needed.deviation * (1 - 1e-9):
         raise ParameterError("there is less noise than the guarantee needs")
-
-
-def _refuse_constant(name: str) -> None:
-    raise FileFormatError(f"{name} is not a number")
 
 
 def _check_envelope(document: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.columns import COUNT_WEIGHT
 from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
@@ -23,7 +24,6 @@ from sfumato.releases.uncertainty import half_width_of, noise_deviation, widths_
 Floats = NDArray[np.float64]
 Limits = tuple[Floats, Floats]
 
-COUNT_WEIGHT = 0.5  # what a record adds to the count beside its moments
 _NARROWEST = 0.01  # the least standard deviation of a normal likelihood, in half-widths of the column
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, gammaincinv
+from scipy.special import expit
 
 from sfumato.bases.bernstein import Bernstein, basis_from_json
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed, UserKernel, kernel_from_json
-from sfumato.bases.landmarks import FeatureMap, spread
+from sfumato.bases.landmarks import FeatureMap, kappa_of, reach_of, spread
+from sfumato.bases.learner import Learner, ObjectiveNoise
+from sfumato.bases.losses import loss_from_json
 from sfumato.bases.unit import read_points, to_unit
-from sfumato.checks import positive_integer, positive_number, probability
+from sfumato.checks import positive_number, probability, whole_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
-from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
-from sfumato.releases.codec import check_scale, exact_keys
+from sfumato.releases.codec import LARGEST_COUNT, exact_keys
+from sfumato.releases.learned import checked_learner, objective_from_json
 from sfumato.releases.response import Response, response_from_json
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width_of, mean_largest
@@ -37,46 +37,23 @@ _SHARE_POINTS_MANY = 1000
 
 
 @dataclass(frozen=True)
-class ObjectiveNoise:
-    """The noise that was put into the objective: what it was calibrated for, its law, and the part that paid for it."""
+class Recipe:
+    """What a learner's sensitivity follows from, beside its kernel: the loss, C, and the rows that C was divided by."""
 
-    objective: Objective
-    law: ObjectiveLaw
-    epsilon: float
-    delta: float
+    loss: dict[str, Any]
+    C: float
+    rows: int
 
-    def radius(self, confidence: float) -> float:
-        """How far, at most, this noise moved the learners: ``||b|| / strength``, with this confidence."""
-        size = self.law.size
-        if self.law.kind == "l2":
-            longest = float(gammaincinv(size, confidence))
-        else:
-            longest = math.sqrt(2 * float(gammaincinv(size / 2, confidence)))
-        # What the solver leaves open is at most 2**-16 of it.
-        return (longest * self.law.deviation + self.law.rounding) / self.objective.strength * (1 + 2.0**-15)
+    @classmethod
+    def from_json(cls, data: Any) -> Recipe:
+        """Rebuild it."""
+        exact_keys(data, {"loss", "C", "rows"}, "the learner")
+        rows = whole_number("rows", data["rows"], 1, LARGEST_COUNT)
+        return cls(loss_from_json(data["loss"]).to_json(), positive_number("C", data["C"]), rows)
 
-    def to_json(self) -> dict[str, Any]:
-        law = {**vars(self.law), "scale": str(self.law.scale)}
-        return {"objective": dict(vars(self.objective)), "law": law, "epsilon": self.epsilon, "delta": self.delta}
-
-
-def _objective_noise_from_json(data: Any, promised: Any) -> ObjectiveNoise:
-    exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
-    exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
-    objective = Objective(**data["objective"])
-    scale = str(data["law"]["scale"])
-    if len(scale) > 2000 or not all(c in "0123456789/" for c in scale):
-        raise ParameterError("the scale of the objective noise is not a fraction")
-    exponent = data["law"]["exponent"]
-    if type(exponent) is not int or abs(exponent) > 1000:
-        raise ParameterError("the grid of the objective noise must be a small whole number")
-    law = ObjectiveLaw(data["law"]["kind"], positive_integer("size", data["law"]["size"]), exponent, Fraction(scale))
-    if not data["epsilon"] <= promised.epsilon or not data["delta"] <= promised.delta:
-        raise ParameterError("the objective noise pays more than the guarantee promises")
-    needed = calibrate_objective(objective, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
-    if (law.kind, law.size) != (needed.kind, needed.size) or law.deviation < needed.deviation * (1 - 1e-9):
-        raise ParameterError("there is less noise in the objective than the guarantee needs")
-    return ObjectiveNoise(objective, law, data["epsilon"], data["delta"])
+    def learner(self, mechanism: str, kappa: float, outputs: int, grant: Privacy) -> Learner:
+        """All public numbers of the learner."""
+        return Learner(loss_from_json(self.loss), self.C, mechanism, kappa, self.rows, outputs, grant)
 
 
 @dataclass(frozen=True)
@@ -88,6 +65,7 @@ class Handed:
     response: Response
     loss: str
     objective: ObjectiveNoise | None
+    recipe: Recipe | None = None
 
     def size(self) -> int:
         """Coefficients of each function."""
@@ -304,11 +282,13 @@ class MachineRelease(Shown, Release):
             "response": handed.response.to_json(),
             "loss": handed.loss,
             "objective": None if handed.objective is None else handed.objective.to_json(),
+            **({} if handed.recipe is None else {"learner": vars(handed.recipe)}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective"}, "the content")
+        later = {"learner"} & {*fields}  # the first files had none
+        exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective", *later}, "the content")
         kernel = kernel_from_json(fields["kernel"], arrays.get("landmarks"))
         linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
         exact_keys(arrays, {"coefficients"} if linear else {"coefficients", "landmarks", "whitening"}, "the file")
@@ -318,24 +298,19 @@ class MachineRelease(Shown, Release):
             if not fits or len(whitening) != len(nodes):
                 raise ParameterError("the landmarks and their whitening do not fit the box")
         features = FeatureMap(box, kernel, nodes, whitening, positive_number("norm", fields["norm"]))
+        largest = fields["kernel"]["bound"] if kernel is None else kernel.largest(reach_of(box))
+        if features.norm < kappa_of(largest) * (1 - 1e-9):
+            raise ParameterError("the kernel has longer features than the file says")
         lattice = None if fields["basis"] is None else basis_from_json(fields["basis"])
         if lattice is not None and not isinstance(lattice, Bernstein):
             raise ParameterError("a learner's lattice must be sf.Bernstein")
-        noise = fields["objective"]
-        objective = None if noise is None else _objective_noise_from_json(noise, common["guarantee"])
-        response = response_from_json(fields["response"])
-        handed = Handed(features, lattice, response, str(fields["loss"]), objective)
-        if (objective is not None) != (common["law"].certificate.proof == "objective"):
-            raise ParameterError("the certificate and the noise inside the objective do not belong together")
-        if objective is not None:
-            promised, told = common["guarantee"], objective.objective
-            rest = (promised.epsilon - objective.epsilon, max(0.0, promised.delta - objective.delta))
-            if promised.mu is not None or rest[0] <= 0:
-                raise ParameterError("the guarantee leaves nothing for the noise at the door")
-            check_scale(common["law"], Privacy(*rest, neighbours=promised.neighbours))
-            if (told.size, told.blocks, told.norm) != (features.size, response.outputs, features.norm):
-                raise ParameterError("the objective noise is that of another learner")
-        weights = arrays["coefficients"]
+        response, recipe = response_from_json(fields["response"]), None
+        if later:
+            recipe = Recipe.from_json(fields["learner"])
+        handed, weights = Handed(features, lattice, response, str(fields["loss"]), None, recipe), arrays["coefficients"]
         if weights.shape != (response.outputs, handed.size()) or common["law"].size != weights.size:
             raise ParameterError("the noise law, the features and the coefficients differ in size")
-        return cls(**common, handed=handed, weights=weights)
+        if fields["objective"] is not None:
+            noise = objective_from_json(fields["objective"], common, features, response.outputs)
+            handed = replace(handed, objective=noise)
+        return cls(**checked_learner(common, handed, kernel is None), handed=handed, weights=weights)

@@ -26,11 +26,12 @@ from sfumato.bases.quadrature import (
 from sfumato.bases.smoothness import Smooth
 from sfumato.checks import one_of, probability
 from sfumato.core.box import Box, Categorical
-from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.harmless import printable
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.certified import check_certificate, granted_of
+from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.following import Enclosed, Lookout, cosines_at, proved_gap
 from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
@@ -320,7 +321,8 @@ class SummaryRelease(Shown, Questions, Release):
     # --- what the file holds ------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"<SummaryRelease of {', '.join(self.box.names)}: {self.indices.size} moments; {self.guarantee}>"
+        names = printable(", ".join(self.box.names))
+        return f"<SummaryRelease of {names}: {self.indices.size} moments; {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {"numbers": self.numbers}
@@ -339,7 +341,7 @@ class SummaryRelease(Shown, Questions, Release):
             common["law"],
         )
         public = (promised.neighbours, promised.unit) == ("replace", "row")
-        if (rows is not None) != public or (public and (type(rows) is not int or not 0 <= rows < 2**62)):
+        if (rows is not None) != public or decode_rows(rows, promised) != rows:
             raise ParameterError(f"a number of rows is there just where the guarantee makes it public, got {rows!r}")
         size = basis.size(box) - public  # counted only: a hostile file's frequencies are not written down
         if arrays["numbers"].shape != (size,) or law.size != size:
@@ -347,9 +349,8 @@ class SummaryRelease(Shown, Questions, Release):
         if isinstance(law, LocalLaw) is not (promised.model == "local"):
             raise ParameterError("the noise and the promise are of different models")
         if not isinstance(law, LocalLaw):
-            _check_certificate(
-                law.certificate, basis.index_set(box), Privacy(1.0, 0.0, None, promised.neighbours, promised.unit)
-            )
+            norm = one_of("norm", law.certificate.norm, ("linf", "l1", "l2"))
+            check_certificate(law.certificate, basis.index_set(box).certified(granted_of(promised), norm))
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], rows=rows)
 
 
@@ -376,11 +377,3 @@ def _left_out(rest: Floats, grid: Grid) -> float:
         if high <= 0.02 * whole:
             break
     return min(whole, high + factor * float(np.abs(grid.evaluate(low)).max()))
-
-
-def _check_certificate(certificate: Any, indices: IndexSet, who: Privacy) -> None:
-    """Refuse noise that was calibrated for less than one record can contribute."""
-    if certificate.exponent != -2 * indices.bits or certificate.norm not in ("linf", "l1", "l2"):
-        raise ParameterError("the noise and the moments are on different grids")
-    if certificate.bound < indices.apart(who, certificate.norm) * (1 - 1e-9):
-        raise ParameterError("the certificate is smaller than one record's contribution can be")

@@ -9,17 +9,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import LARGEST_LATTICE
 from sfumato.bases.magnitudes import Magnitudes
 from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import LARGEST_GRID, Grid, Quantiles, check_level
 from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
-from sfumato.checks import finite_number, one_of, positive_integer, positive_number, probability
+from sfumato.checks import finite_number, one_of, positive_number, probability, whole_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
+from sfumato.harmless import printable
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
+from sfumato.releases.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import widths_of_each
 
@@ -96,7 +99,7 @@ class ValueRelease(Shown, Release):
 
     def __repr__(self) -> str:
         shown = f"{self.value:.6g}" if isinstance(self.value, float) else f"{np.shape(self.value)} numbers"
-        return f"<ValueRelease {self.statistic} of {', '.join(self.box.names)}: {shown}; {self.guarantee}>"
+        return f"<ValueRelease {self.statistic} of {printable(', '.join(self.box.names))}: {shown}; {self.guarantee}>"
 
     def arrays(self) -> dict[str, Floats]:
         return {"numbers": self.numbers}
@@ -108,18 +111,15 @@ class ValueRelease(Shown, Release):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"summary", "rows"}, "the content")
         exact_keys(arrays, {"numbers"}, "the file")
-        summary, rows, promised = summary_from_json(fields["summary"], box), fields["rows"], common["guarantee"]
-        if rows is not None and (type(rows) is not int or not 0 <= rows < 2**62):
-            raise ParameterError(f"rows must be a whole number, 0 or more, or null, got {rows!r}")
-        if rows is not None and (promised.neighbours, promised.unit) != ("replace", "row"):
-            raise ParameterError("a number of rows contradicts the guarantee, under which it is private")
+        summary, promised = summary_from_json(fields["summary"], box), common["guarantee"]
+        rows = decode_rows(fields["rows"], promised)
         if arrays["numbers"].shape != (summary.size(box),):
             raise ParameterError(f"the statistic needs {summary.size(box)} numbers, got {arrays['numbers'].shape}")
         if common["law"] is None and (
             promised.mu is not None or promised.confidence != 1 or promised.delta or promised.model != "central"
         ):
             raise ParameterError("a choice is pure: its guarantee has no mu and is not random")
-        _check_law(common["law"], summary, box, Privacy(1.0, 0.0, None, promised.neighbours, promised.unit))
+        _check_law(common["law"], summary, box, granted_of(promised))
         return cls(**common, domain=box, summary=summary, numbers=arrays["numbers"], rows=rows)
 
 
@@ -144,8 +144,8 @@ def _check_law(law: NoiseLaw | None, summary: Summary, box: Box, who: Privacy) -
         raise ParameterError("nothing enforces the sensitivity of a caller's own statistic but a range as narrow as it")
     if certificate.exponent != summary.exponent:
         raise ParameterError("the noise and the statistic are on different grids")
-    if isinstance(summary, SumOfRecords) and certificate.bound < summary.apart(box, who, certificate.norm):
-        raise ParameterError("the certificate is smaller than one record's contribution can be")
+    if isinstance(summary, SumOfRecords):
+        check_certificate(certificate, summary.certified(box, who, sum_norm(certificate)))
 
 
 def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
@@ -161,7 +161,7 @@ def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
         limits = None if data["range"] is None else tuple(finite_number("range", end) for end in data["range"])
         if limits is not None and (len(limits) != 2 or limits[0] >= limits[1]):
             raise ParameterError(f"range must be a pair (low, high), got {data['range']!r}")
-        return Given(positive_integer("length", data["length"]), limits)
+        return Given(whole_number("length", data["length"], 1, LARGEST_LATTICE), limits)
     if not isinstance(data["complete"], bool):
         raise ParameterError(f"complete must be true or false, got {data['complete']!r}")
     complete = data["complete"]
@@ -176,15 +176,12 @@ def summary_from_json(data: Mapping[str, Any], box: Box) -> Summary:
             raise ParameterError(f"a {statistic} is of one column, got {list(box.names)}")
         return _quantiles_from_json(data, statistic, complete)
     exact_keys(data, {"statistic", "complete", "weight"}, "the statistic")
-    weight = data["weight"]
-    if type(weight) is not int or not 0 <= weight < 2**60:
-        raise ParameterError(f"weight must be a whole number, 0 or more, got {weight!r}")
-    return Moments(statistic, complete, weight)
+    return Moments(statistic, complete, whole_number("weight", data["weight"], 0, 2**60 - 1))
 
 
 def _tally_from_json(data: Mapping[str, Any], statistic: str, complete: bool, box: Box) -> Tally:
     exact_keys(data, {"statistic", "complete", "shape"}, "the statistic")
-    shape = tuple(positive_integer("shape", count) for count in data["shape"])
+    shape = tuple(whole_number("shape", count, 1, LARGEST_LATTICE) for count in data["shape"])
     for column, count in zip(box.columns, shape, strict=True):
         if statistic != "count" and isinstance(column, Categorical) and len(column.categories) != count:
             raise ParameterError(f"a column of {len(column.categories)} categories cannot have {count} cells")
@@ -196,10 +193,9 @@ def _tally_from_json(data: Mapping[str, Any], statistic: str, complete: bool, bo
 def _quantiles_from_json(data: Mapping[str, Any], statistic: str, complete: bool) -> Quantiles:
     exact_keys(data, {"statistic", "complete", "asked", "grid", "flank", "share"}, "the statistic")
     exact_keys(data["grid"], {"first", "count", "digits"}, "the grid")
-    if not all(type(v) is int for v in data["grid"].values()) or abs(data["grid"]["digits"]) > 300:
-        raise ParameterError(f"the grid must be whole numbers, got {data['grid']!r}")
-    if positive_integer("count", data["grid"]["count"]) > LARGEST_GRID or abs(data["grid"]["first"]) > 2**80:
-        raise ParameterError(f"the grid is too large, got {data['grid']!r}")
+    limits = {"first": (-(2**80), 2**80), "count": (1, LARGEST_GRID), "digits": (-300, 300)}
+    for name, value in data["grid"].items():
+        whole_number(name, value, *limits[name])
     flank, share = finite_number("flank", data["flank"]), finite_number("share", data["share"])
     if not (0 <= flank <= 0.5 and 0 <= share < 1 and (flank > 0) == (share > 0)):
         raise ParameterError(f"flank and share must be small and come together, got {flank!r}, {share!r}")

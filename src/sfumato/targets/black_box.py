@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis, values_on
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.origins import Clipped
 from sfumato.bases.smoothness import Smoothness
 from sfumato.checks import finite_number
 from sfumato.core.box import Box
@@ -116,9 +117,7 @@ class BlackBox(Target):
         unit = certify(self.sensitivity, "linf", "bernstein", note, privacy)
         if self.range is None or unit.norm != "linf" or self.range[1] - self.range[0] >= unit.bound:
             return unit
-        # Clipped values cannot differ by more than the range is wide, whatever happens to the data.
-        width = float(np.nextafter(self.range[1] - self.range[0], np.inf))
-        return Certificate("linf", width, privacy.neighbours, "enforced", "bernstein")
+        return Clipped(self.range).certificate(box, privacy)
 
     def coefficients(self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate) -> Private:
         lattice = basis.lattice(box)
@@ -165,6 +164,7 @@ class BlackBox(Target):
             receipt=published.receipt,
             expansion=Expansion(published.basis, published.box, published.values),
             smoothness=self.smoothness,
+            origin=Clipped(self.range) if self.range and published.law.certificate.known == "enforced" else None,
         )
 
     def describe(self) -> tuple[tuple[str, str], ...]:

@@ -237,10 +237,7 @@ class CosineMoments(Target):
     def certificate(self, basis: Cosines, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """How far apart two records' moments are, in the norm of the noise that is taken: docs/proofs/moments.md."""
         indices = basis.index_set(box)
-        norm = NOISES[self._kind(indices, privacy)]
-        return Certificate(
-            norm, indices.apart(privacy, norm), privacy.neighbours, "enforced", "moments", -2 * indices.bits
-        )
+        return indices.certified(privacy, NOISES[self._kind(indices, privacy)])
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         return next(kind for kind, norm in NOISES.items() if norm == certificate.norm)

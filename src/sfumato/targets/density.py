@@ -22,11 +22,12 @@ from sfumato.bases.lattice import Binning, MassLattice, SplitLattice, check_dime
 from sfumato.bases.mixture import check_points, node_positions
 from sfumato.bases.prediction import Prediction, predict, search
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
+from sfumato.bases.shares import apply_shares, certify_masses, check_table, shape_of_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, positive_integer, positive_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
-from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
@@ -42,7 +43,6 @@ from sfumato.releases.uncertainty import half_width_of, mean_largest, noise_devi
 from sfumato.targets.bandwidth import rule_of_thumb
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.scores import cross_validation, noise_energy, reconstruction_miss
-from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, share_bits
 from sfumato.targets.tuning import Tuned
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
@@ -211,6 +211,8 @@ class KDE(Target):
         basis.size(domain)  # refuses a lattice that does not fit the box
         if isinstance(self.bandwidth, str):
             return
+        for axis, cells in enumerate(shape_of_cells(domain, len(self.groups(box)))):
+            check_table(basis, domain, axis, cells)
         if isinstance(basis, MassLattice):
             check_points(domain, self.gaussian(domain), basis)
         if isinstance(basis, Bernstein) and not self.gaussian(self.domain(box)).diagonal:
@@ -236,22 +238,14 @@ class KDE(Target):
         return predictions(domain, self.gaussian(domain), privacy, rows, None if bases is None else tuple(bases))
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """A record is one cell's shares: non-negative integers that sum to at most ``2**bits``.
-
-        L1: replacing moves the sum by at most twice that, adding by once. L2: two non-negative vectors are at most
-        ``sqrt(2)`` times the longer one apart (docs/proofs/split-lattice.md, binning.md, lattice-l1.md).
-        """
+        """A record is one cell's integer shares (docs/proofs/split-lattice.md, binning.md, lattice-l1.md)."""
         if isinstance(basis, Bernstein) and (self.by, privacy.neighbours, privacy.unit) != (None, "replace", "row"):
             raise ParameterError(  # before anything is paid
                 "sf.Bernstein needs a public number of rows (neighbours='replace', unit='row', no by); use basis='auto'"
             )
-        domain = self.domain(box)
-        bits, page = share_bits(domain), _PAGES[type(basis).__name__]
-        if privacy.rho is None and privacy.delta == 0:
-            return replace(certify_sum("l1", 2**bits, -bits, privacy), proof=page)
-        longest = largest_norm(basis, domain, self.gaussian(domain), len(self.groups(box)))
-        apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
-        return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", page, -bits)
+        domain, norm = self.domain(box), "l1" if privacy.rho is None and privacy.delta == 0 else "l2"
+        cells = shape_of_cells(domain, len(self.groups(box)))
+        return certify_masses(norm, basis, domain, self.gaussian(domain), cells, privacy)
 
     def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
         domain, groups = self.domain(box), len(self.groups(box))
@@ -341,9 +335,6 @@ class KDE(Target):
             ("post-processing", self.post),
             ("missing values", self.missing),
         )
-
-
-_PAGES = {"Binning": "binning", "SplitLattice": "split-lattice", "Bernstein": "lattice-l1"}
 
 
 @lru_cache(maxsize=64)

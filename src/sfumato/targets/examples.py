@@ -79,9 +79,14 @@ class FixedPoint(Sealed):
     def __repr__(self) -> str:
         return "<private examples>"
 
-    def sample(self, rows: int) -> FixedPoint:
-        """About this many of the examples, evenly spaced."""
-        return FixedPoint(self._source, self._features, max(1, self._source.rows // rows))
+    def sample(self, rows: int) -> tuple[FixedPoint, int]:
+        """About this many of the examples, evenly spaced, and how far apart: odd, as alternating records are common."""
+        stride = (self._source.rows // rows) | 1
+        return FixedPoint(self._source, self._features, stride), stride
+
+    def known(self) -> int:
+        """How many of the examples say something."""
+        return sum(int(np.count_nonzero(~np.isnan(targets[:, 0]))) for _, targets in self.blocks())
 
     def blocks(self) -> Iterator[Pair]:
         if self._kept:

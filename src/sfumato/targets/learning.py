@@ -17,14 +17,14 @@ from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed
 from sfumato.bases.landmarks import Coordinates, FeatureMap, Landmarks, feature_map, spread
+from sfumato.bases.learner import Learner
+from sfumato.bases.losses import Hinge, Loss, SmoothedHinge
 from sfumato.core.box import Box
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Privacy
 from sfumato.releases.uncertainty import mean_largest
-from sfumato.targets.learner import Learner
-from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
 
 Floats = NDArray[np.float64]
 
@@ -48,12 +48,6 @@ def features_of(kernel: Kernel, basis: Basis, box: Box) -> FeatureMap:
         basis.size(box)
         basis = Coordinates() if isinstance(kernel, LinearKernel) else Landmarks()
     return feature_map(kernel, basis, box)
-
-
-@lru_cache(maxsize=32)
-def longest_features(features: FeatureMap, lattice: Bernstein) -> float:
-    """The largest norm that the features have at a point of a lattice, as they are computed there."""
-    return float(np.linalg.norm(features(features.box.clean(lattice.lattice(features.box))), axis=1).max())
 
 
 def public_strength(

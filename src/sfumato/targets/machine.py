@@ -6,7 +6,6 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +15,9 @@ import numpy as np
 from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import LinearKernel, UserKernel, kernel_of
-from sfumato.bases.landmarks import Coordinates, Landmarks, reach_of
+from sfumato.bases.landmarks import Coordinates, Landmarks, kappa_of, reach_of
+from sfumato.bases.learner import Learner, certify_learner
+from sfumato.bases.losses import Hinge, SmoothedHuber, Squared, loss_of
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
@@ -26,23 +27,21 @@ from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError
-from sfumato.releases.machine import Handed, MachineRelease
+from sfumato.releases.machine import Handed, MachineRelease, Recipe
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.learner import Learner
 from sfumato.targets.learning import (
     best_rank,
     features_of,
-    longest_features,
     predicted_noise,
     public_strength,
     reference_misses,
 )
-from sfumato.targets.losses import Hinge, SmoothedHuber, Squared, UserLoss, loss_of
 from sfumato.targets.solver import Problem, minimise
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
+_DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
 _SAMPLE = 100  # a first guess is fitted to this many records for each feature
 
 
@@ -70,7 +69,9 @@ class KernelMachine(Target):
         ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), or ``"auto"``: the one of less
         predicted error.
     expected_rows
-        A public guess of the number of rows, where that number itself is private.
+        A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
+        record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
+        the objective assumes that there are no more than that, and then the guarantee says so.
 
     Formal guarantee: ``certificate`` bounds what one record can move (docs/proofs/regularised-erm.md); objective noise
     is private by docs/proofs/objective.md.
@@ -170,7 +171,7 @@ class KernelMachine(Target):
 
     def _kappa(self, box: Box) -> float:
         """The largest norm of a record's features."""
-        return math.sqrt(self.kernel.largest(reach_of(box))) * (1 + 2.0**-50)
+        return kappa_of(self.kernel.largest(reach_of(box)))
 
     @property
     def settled_learner(self) -> Learner:
@@ -204,29 +205,13 @@ class KernelMachine(Target):
         return Landmarks(rank=best_rank(features, self.settled_learner))
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """Neighbours' minimisers are ``2 M C kappa / n`` apart at most, the solver's twice what it leaves open more.
+        """Neighbours' minimisers are near each other, and so is what a solver leaves open: regularised-erm.md.
 
-        Under objective noise, given the exact minimiser, only what is left open can differ
-        (docs/proofs/regularised-erm.md, whitening.md, solver.md, objective.md).
+        See also docs/proofs/whitening.md, solver.md and objective.md.
         """
-        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
-        apart, page = 2 * learner.left_open(features.size), "objective"
-        if learner.mechanism == "output":
-            apart, page = apart + learner.distance, "regularised-erm"
-        norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
-        if isinstance(basis, Bernstein):  # at each point, each function moves by its features' norm times its distance
-            norm, bound = "linf", (apart + 8 * learner.float_error) * longest_features(features, basis) * (1 + 2.0**-40)
-        row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, self._notes())
-        return row.for_unit(privacy)
-
-    def _notes(self) -> tuple[str, ...]:
-        """What the code cannot check."""
-        notes = []
-        if isinstance(self.kernel, UserKernel):
-            notes.append("the caller's kernel reads each record alone")
-        if isinstance(self.loss, UserLoss):
-            notes.append("the caller's loss is convex, with the curvature that was declared")
-        return tuple(notes)
+        features, lattice = features_of(self.kernel, basis, box), basis if isinstance(basis, Bernstein) else None
+        users = isinstance(self.kernel, UserKernel)
+        return certify_learner(self.settled_learner, features, lattice, users, privacy)
 
     def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
         learner, features = self.settled_learner, features_of(self.kernel, basis, box)
@@ -237,12 +222,18 @@ class KernelMachine(Target):
         # Slopes are cut off at twice their bound, which for the squared loss holds at minimisers only.
         steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
         examples = FixedPoint(gathered, features)
+        # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
+        digits = _DIGITS * np.linalg.norm(offset, axis=1)
+        weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
+        problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
-            few = Problem(examples.sample(rows), learner.loss, learner.C / rows, steepest, offset)
-            start = minimise(few, 2.0**-20 * learner.longest)
-        problem = Problem(examples, learner.loss, scale, steepest, offset)
-        learned = minimise(problem, learner.tolerance(features.size), start)
+            few, apart = examples.sample(rows)  # each of them stands for so many
+            start = minimise(
+                replace(problem, examples=few, scale=problem.scale * apart),
+                np.maximum(2.0**-20 * learner.longest, digits),
+            )
+        learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
         # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
         length = np.linalg.norm(learned, axis=1, keepdims=True)
         learned *= learner.ball / np.maximum(length, learner.ball)
@@ -278,7 +269,9 @@ class KernelMachine(Target):
         """The public part of the release."""
         learner, features = self.settled_learner, features_of(self.kernel, basis, box)
         noise = learner.noise(features.size) if learner.mechanism == "objective" else None
-        return Handed(features, basis if isinstance(basis, Bernstein) else None, self.told, self.loss.name, noise)
+        recipe = Recipe(self.loss.to_json(), learner.C, learner.rows)
+        lattice = basis if isinstance(basis, Bernstein) else None
+        return Handed(features, lattice, self.told, self.loss.name, noise, recipe)
 
     def finish(self, published: Published) -> MachineRelease:
         handed = self._handed(published.basis, published.box)

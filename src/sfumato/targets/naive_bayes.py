@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato.bases.attributes import Attributes, alone, numeric
 from sfumato.bases.base import Basis
+from sfumato.bases.columns import apply_table, cells_of, certify_columns, tables_of
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.checks import one_of
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
-from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
-from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.core.whole import Sealed, Wide
 from sfumato.engines.cells import Cells
@@ -32,9 +32,7 @@ from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import NoisyMasses
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.columns import BITS, apply_table, column_norms, shares_of
 from sfumato.targets.density import KDE
-from sfumato.targets.shares import shape_of_cells
 
 _ROWS = 65_536  # read at a time
 
@@ -176,31 +174,15 @@ class NaiveBayes(Target):
         return Tallies([total.reshape(grid.shape).T for total, grid in zip(totals, grids, strict=True)], rows)
 
     def _cells(self, box: Box, column: int) -> int:
-        kind = box.columns[column]
-        if isinstance(kind, Categorical):
-            return len(kind.categories)
-        return shape_of_cells(alone(box, column), len(self.classes))[0]  # coarser only with very many classes
+        return cells_of(alone(box, column), len(self.classes))
 
     def certificate(self, basis: Attributes, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """A record has, in its class's place, a vector for each column: docs/proofs/naive-bayes.md.
-
-        L1: sums over columns; two records are at most twice one apart. L2: squares add up over columns; in different
-        classes vectors are at right angles, in one class masses and counts are at most ``sqrt(2)`` lengths apart.
-        """
-        columns = [column_norms(table) for table in self._tables(basis, box)]
-        if privacy.rho is None and privacy.delta == 0:
-            return replace(certify_sum("l1", sum(c.sum for c in columns), -BITS, privacy), proof="naive-bayes")
-        squares = sum(c.pair_square if privacy.neighbours == "replace" else c.square for c in columns)
-        apart = (math.isqrt(squares) + 1) * rows_per_unit(privacy.unit)
-        return Certificate("l2", apart, privacy.neighbours, "enforced", "naive-bayes", -BITS)
+        """A record has, in its class's place, a vector for each column: docs/proofs/naive-bayes.md."""
+        norm = "l1" if privacy.rho is None and privacy.delta == 0 else "l2"
+        return certify_columns(norm, self._tables(basis, box), privacy)
 
     def _tables(self, basis: Attributes, box: Box) -> list[Any]:
-        """For each column ``(cells, size)`` integers: what a record in a cell adds to its class's numbers."""
-        kernels = self._kernels(box)
-        return [
-            shares_of(alone(box, i), basis.lattices[i], kernels.get(i), self._cells(box, i))
-            for i in range(box.dimension)
-        ]
+        return tables_of(box, basis.lattices, self._kernels(box), len(self.classes))
 
     def coefficients(self, tallies: Tallies, basis: Attributes, box: Box, certificate: Certificate) -> Private:
         tables = self._tables(basis, box)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.bernstein import Bernstein, Step
 from sfumato.bases.expansion import Expansion
+from sfumato.bases.origins import Gaps
 from sfumato.bases.unit import to_unit
 from sfumato.checks import positive_number
 from sfumato.core.box import Box, Periodic
@@ -93,17 +94,17 @@ class PriestleyChao(Target):
         return Bernstein(10, order=3)
 
     def certificate(self, basis: LatticeBasis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """Taking a record out moves its own term and the next one's gap, putting one in two more: priestley-chao.md.
-
-        Each is at most ``B (c/n) sup K / b``. Sums of n doubles are off by less than the last factor says.
-        """
+        """Taking a record out moves its own term and the next one's gap: docs/proofs/priestley-chao.md."""
         if n is None or (privacy.neighbours, privacy.unit) != ("replace", "row"):
             raise ParameterError(
                 "Priestley-Chao regression needs a public number of rows (neighbours='replace', unit='row'); "
                 "use sf.NadarayaWatson"
             )
-        term = self._half * (self.gap / max(1, n)) * _PEAK / self._width(box)
-        return Certificate("linf", 4 * term * (1 + n * n * 2.0**-50 + 1e-9), "replace", "proved", "priestley-chao")
+        return self._origin(n).certificate(box, privacy)
+
+    def _origin(self, n: int) -> Gaps:
+        assert self.range is not None
+        return Gaps(self.range, self.bandwidth, self.gap, n)
 
     def _width(self, box: Box) -> float:
         column = box.intervals()[0]
@@ -151,6 +152,7 @@ class PriestleyChao(Target):
             target=self.describe(),
             receipt=published.receipt,
             expansion=Expansion(published.basis, published.box, published.values + middle),
+            origin=None if published.rows is None else self._origin(published.rows),
         )
 
     def describe(self) -> tuple[tuple[str, str], ...]:

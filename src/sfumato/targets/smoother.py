@@ -6,7 +6,6 @@ together weigh as much as the record, so the two functions cost no more than a d
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +13,11 @@ import numpy as np
 
 from sfumato.bases.base import Basis
 from sfumato.bases.lattice import LARGEST_DIMENSION, Binning, MassLattice, SplitLattice
+from sfumato.bases.shares import RESPONSE_BITS, apply_shares, certify_masses, shape_of_cells, share_bits
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
-from sfumato.core.certificate import Certificate, certify_sum
+from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
-from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.core.whole import Integers, Sealed, Wide
 from sfumato.engines.cells import Cells
@@ -26,14 +25,13 @@ from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.engines.totals import RunningTotal
 from sfumato.errors import ParameterError
-from sfumato.releases.curve import RESPONSE_BITS, CurveRelease
+from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import NoisyMasses
 from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.density import KDE
-from sfumato.targets.shares import apply_shares, largest_norm, shape_of_cells, share_bits
 from sfumato.targets.tuning import Tuned
 
 _ROWS = 65_536  # read at a time
@@ -152,15 +150,10 @@ class NadarayaWatson(Target):
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A record is ``(w s, (T - w) s)``, s one cell's shares: non-negative, of sum at most T times theirs.
 
-        L1 as for a density; L2: no longer than ``T ||s||``, and non-negative vectors are at most ``sqrt(2)`` times the
-        longer one apart (docs/proofs/nadaraya-watson.md).
+        L1 as for a density; L2: no longer than ``T ||s||`` (docs/proofs/nadaraya-watson.md).
         """
-        steps, exponent = 2 ** RESPONSE_BITS[box.dimension], self._exponent(box)
-        if privacy.rho is None and privacy.delta == 0:
-            return replace(certify_sum("l1", steps * 2 ** share_bits(box), exponent, privacy), proof="nadaraya-watson")
-        longest = steps * largest_norm(basis, box, self._density().gaussian(box), 2)
-        apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
-        return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", "nadaraya-watson", exponent)
+        norm, kernel = "l1" if privacy.rho is None and privacy.delta == 0 else "l2", self._density().gaussian(box)
+        return certify_masses(norm, basis, box, kernel, shape_of_cells(box, 2), privacy, RESPONSE_BITS[box.dimension])
 
     def coefficients(self, halves: Halves, basis: Basis, box: Box, certificate: Certificate) -> Private:
         kernel = self._density().gaussian(box)

@@ -4,7 +4,8 @@ Newton's method. Its steps need not be exact, but what decides when to stop is: 
 cut into slices of a few bits, and then every matrix product is a sum of integers below 2**53, the same in any order on
 any machine. The gradient norm bounds the distance to the minimiser because the objective is 1-strongly convex; for
 the hinge a duality gap does. The loop ends when the bound is met, never before: how many passes that takes is the only
-thing that depends on the data (docs/proofs/solver.md, docs/sharp-edges.md).
+thing that depends on the data. It does end: after a public number of Newton passes come plain gradient steps, whose end
+is proved for the arithmetic that runs (docs/proofs/solver.md, docs/sharp-edges.md).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from sfumato.targets.losses import Hinge, Loss, SmoothedHinge
+from sfumato.bases.losses import Hinge, Loss, SmoothedHinge
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +28,10 @@ Floats = NDArray[np.float64]
 # that they work in; this is one of all tiles in use (8, 12, 16, 24, 32, 48, ...).
 BLOCK = 3072
 _SLICE = 2.0**27  # slices of w
+_SLICES = 4
 _SLOPE = 2.0**20  # slices of the loss's slopes; BLOCK rows of them times 20-bit features stay below 2**53
 _SLOPE_SLICES = 3
+_NEWTON_PASSES = 1000  # a public number; dozens are usual, hundreds were seen on data made to be hard
 
 
 class Examples(Protocol):
@@ -75,20 +78,18 @@ class Weights:
         self.high, self.low = high, np.zeros_like(high) if low is None else low
 
     def moved(self, step: Floats) -> Weights:
-        """The weights plus a step, renormalised (Knuth's two-sum)."""
-        step = step + self.low
-        high = self.high + step
-        part = high - self.high
-        return Weights(high, (self.high - (high - part)) + (step - part))
+        """The weights plus a step, renormalised."""
+        return Weights(*_two_sum(self.high, step + self.low))
 
     def slices(self) -> tuple[Floats, float]:
-        """``(size, 3 * outputs)`` whole numbers up to 2**27, and the power of two that the first of them count."""
+        """``(size, 4 * outputs)`` whole numbers up to 2**27, and the power of two that the first of them count."""
         exponent = math.frexp(max(float(np.abs(self.high).max()), 2.0**-900))[1]
-        first = self.high * (_SLICE * 2.0**-exponent)
-        parts = [np.rint(first)]
-        rest = (first - parts[0]) * _SLICE
-        parts.append(np.rint(rest))
-        parts.append(np.rint((rest - parts[1] + self.low * (_SLICE**2 * 2.0**-exponent)) * _SLICE))
+        rest, parts = self.high * (_SLICE * 2.0**-exponent), []
+        for i in range(_SLICES):
+            if i == 2:  # all of the first double is in the first two, unless it is small beside the largest
+                rest = rest + self.low * (_SLICE**3 * 2.0**-exponent)
+            parts.append(np.rint(rest))
+            rest = (rest - parts[-1]) * _SLICE
         return np.concatenate(parts).T.copy(), 2.0**exponent / _SLICE
 
 
@@ -104,9 +105,8 @@ def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
     slack = np.zeros(outputs)
     for features, targets in examples.blocks():
         product = features @ slices  # exact
-        high = product[:, :outputs] * (unit * step)
-        low = (product[:, outputs : 2 * outputs] + product[:, 2 * outputs :] / _SLICE) * (unit * step / _SLICE)
-        at, sign = _arguments(loss, targets, high, low)
+        parts = [product[:, i * outputs : (i + 1) * outputs] * (unit * step / _SLICE**i) for i in range(_SLICES)]
+        at, sign = _arguments(loss, targets, parts)
         slope = np.clip(loss.slope(at), -top, top)
         total += (features.T @ _slope_slices(slope * sign, top)).astype(np.int64)
         if isinstance(loss, SmoothedHinge):
@@ -123,13 +123,26 @@ def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
     return Point(gradient, hessian, problem.scale * slack)
 
 
-def _arguments(loss: Loss, targets: Floats, high: Floats, low: Floats) -> tuple[Floats, Floats]:
-    """Where the loss is evaluated, and the sign (0: the row says nothing) with which its slope enters."""
+def _arguments(loss: Loss, targets: Floats, parts: list[Floats]) -> tuple[Floats, Floats]:
+    """Where the loss is evaluated, and the sign (0: the row says nothing) with which its slope enters.
+
+    The value ``<w, x>`` is the sum of the parts; what each addition rounds away is kept and added last.
+    """
     known = ~np.isnan(targets)
     sure = np.where(known, targets, 0.0)
-    if loss.on == "margin":
-        return (sure * high - loss.centre) + sure * low, sure
-    return (high - sure) + low, known.astype(np.float64)
+    sign = sure if loss.on == "margin" else known.astype(np.float64)
+    total, lost = np.where(loss.on == "margin", -loss.centre, -sure), np.zeros_like(sure)
+    for part in parts:
+        total, error = _two_sum(total, sign * part)
+        lost += error
+    return total + lost, sign
+
+
+def _two_sum(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """The sum of two doubles, and exactly what its rounding has lost (Knuth)."""
+    total = first + second
+    part = total - first
+    return total, (first - (total - part)) + (second - part)
 
 
 def _slope_slices(slope: Floats, top: float) -> Floats:
@@ -158,24 +171,26 @@ def _add_curvature(hessian: Floats, features: Floats, bend: Floats) -> None:
         hessian[k] += part.T @ part
 
 
-def minimise(problem: Problem, tolerance: float, start: Floats | None = None) -> Floats:
-    """``(outputs, size)``: within ``tolerance`` of each exact minimiser, in Euclidean distance."""
+def minimise(problem: Problem, tolerance: float | Floats, start: Floats | None = None) -> Floats:
+    """``(outputs, size)``: within ``tolerance`` (one, or one for each output) of each exact minimiser, Euclidean."""
     shape = (problem.examples.outputs, problem.examples.size)
     weights = Weights(np.zeros(shape) if start is None else start.copy())
     if isinstance(problem.loss, Hinge):
-        weights = _along_the_path(problem, weights, tolerance)
+        weights = _along_the_path(problem, weights, float(np.min(tolerance)))
     else:
         weights = _newton(problem, weights, tolerance)[0]
     return weights.high + weights.low
 
 
-def _newton(problem: Problem, weights: Weights, tolerance: float) -> tuple[Weights, Point]:
-    """Newton's method on the gradient: each step is halved until the norm falls, so it ends wherever it starts."""
+def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tuple[Weights, Point]:
+    """Newton's method on the gradient: each step is halved until the norm falls; and then, if need be, descent."""
     point = evaluate(problem, weights, curved=True)
     factors = _factors(point)
     length = np.ones(len(point.norms))
     ratio = np.ones(len(point.norms))
-    while (point.norms > tolerance).any():
+    for _ in range(_NEWTON_PASSES):
+        if (point.norms <= tolerance).all():
+            return weights, point
         if point.hessian is None:  # the step that should have been the last was not; an old Hessian may lead nowhere
             point = evaluate(problem, weights, curved=True)
             factors = _factors(point)
@@ -185,7 +200,9 @@ def _newton(problem: Problem, weights: Weights, tolerance: float) -> tuple[Weigh
         last = (point.norms * ratio**2 <= tolerance / 4).all()
         trial = weights.moved(-(going * length)[:, None] * step)
         found = evaluate(problem, trial, curved=not last)
-        better = ~going | (found.norms <= (1 - length / 4) * point.norms)
+        # Along the step the objective falls at first, and falls still at a trial that is not beyond the lowest point.
+        before, after = (np.einsum("ij,ij->i", g, step) for g in (point.gradient, found.gradient))
+        better = ~going | (after >= 0) | (found.norms <= (1 - length / 4) * point.norms)
         ratio = np.where(better & (length == 1), found.norms / np.maximum(point.norms, 1e-300), 1.0)
         weights = Weights(_chosen(better, trial.high, weights.high), _chosen(better, trial.low, weights.low))
         point = Point(
@@ -193,8 +210,25 @@ def _newton(problem: Problem, weights: Weights, tolerance: float) -> tuple[Weigh
         )
         if found.hessian is not None:
             factors = [new if ok else old for new, ok, old in zip(_factors(found), better, factors, strict=True)]
-        length = np.where(better, np.minimum(1.0, 2 * length), length / 2)
-    return weights, point
+        nearer = np.clip(before / np.maximum(before - after, 1e-300), 1 / 16, 1 / 2)  # where it would be for a parabola
+        length = np.where(better, np.minimum(1.0, 4 * length), length * nearer)
+    return _descend(problem, weights, tolerance)
+
+
+def _descend(problem: Problem, weights: Weights, tolerance: float | Floats) -> tuple[Weights, Point]:
+    """Gradient steps until the tolerance is met: slow, and sure to end also where rounding leads Newton's astray.
+
+    A step of one over the largest curvature lowers the objective as long as the gradient exceeds its own error.
+    """
+    assert problem.loss.curvature is not None
+    squares = sum(float(np.square(features).sum()) for features, _ in problem.examples.blocks())
+    stiffest = 1 + problem.scale * problem.loss.curvature * squares * 4.0**problem.examples.exponent * (1 + 2.0**-20)
+    while True:
+        point = evaluate(problem, weights, curved=False)
+        going = point.norms > tolerance
+        if not going.any():
+            return weights, point
+        weights = weights.moved(-(going / stiffest)[:, None] * point.gradient)
 
 
 def _chosen(which: NDArray[np.bool_], yes: Floats, no: Floats) -> Floats:

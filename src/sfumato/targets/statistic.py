@@ -366,9 +366,7 @@ def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
 
 def certify_summary(summary: Summary, domain: Box, privacy: Privacy) -> Certificate:
     """The enforced certificate of a sum of bounded integer vectors: docs/proofs/statistics.md."""
-    norm = norm_of(privacy, lambda norm: summary.apart(domain, privacy, norm))
-    bound = summary.apart(domain, privacy, norm)
-    return Certificate(norm, bound, privacy.neighbours, "enforced", "statistics", summary.exponent)
+    return summary.certified(domain, privacy, norm_of(privacy, lambda norm: summary.apart(domain, privacy, norm)))
 
 
 def _are_names(names: Any) -> bool:

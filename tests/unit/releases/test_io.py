@@ -13,7 +13,7 @@ from safetensors.numpy import save as pack
 import sfumato as sf
 from sfumato.bases.unit import from_unit
 from sfumato.errors import FileFormatError
-from sfumato.releases import io
+from sfumato.releases import container
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 POINTS = [[30.0, 25.5], [0.0, 60.0], [110.0, 10.0]]
@@ -203,7 +203,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_a_file_too_large_is_refused_unread(path, monkeypatch):
-    monkeypatch.setattr(io, "_LARGEST_FILE", 100)
+    monkeypatch.setattr(container, "LARGEST_FILE", 100)
     with pytest.raises(FileFormatError, match="too large"):
         sf.load(path)
 
@@ -430,14 +430,14 @@ def test_errors_are_value_errors_too(path):
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
+@pytest.mark.parametrize("step", ["fsync", "replace", "open"])
 def test_a_failed_write_leaves_the_old_file_and_no_other(path, monkeypatch, step):
     before = path.read_bytes()
 
     def fail(*arguments, **options):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(io.os, step, fail)
+    monkeypatch.setattr(container.os, step, fail)
     with pytest.raises(OSError, match="full"):
         publish().save(path)
     monkeypatch.undo()
@@ -451,7 +451,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(path, monkeypatch
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(io.os, "fsync", interrupt)
+    monkeypatch.setattr(container.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         publish().save(path)
     monkeypatch.undo()

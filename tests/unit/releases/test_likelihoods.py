@@ -10,10 +10,11 @@ from scipy.stats import norm
 
 import sfumato as sf
 from sfumato.bases.attributes import Attributes
+from sfumato.bases.columns import COUNT_WEIGHT
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import OutsideBoxError
-from sfumato.releases.likelihoods import COUNT_WEIGHT, Counted, Normal, numbers_of
+from sfumato.releases.likelihoods import Counted, Normal, numbers_of
 from sfumato.releases.uncertainty import half_width_of, noise_deviation, widths_of_each
 
 SEX = sf.Box({"sex": sf.Categorical(["F", "M", "X"])})

@@ -309,7 +309,7 @@ def test_entries_that_are_missing_or_too_many_are_refused(tmp_path):
     file = tmp_path / "r.sfumato"
     FLAVOURS["objective"]().save(file)
     document, arrays = read(file)
-    for name in document["content"]:
+    for name in set(document["content"]) - {"learner"}:  # without it the sensitivity is taken as stated
         damaged = copy.deepcopy(document)
         del damaged["content"][name]
         file.write_bytes(pack(arrays, metadata={"sfumato": json.dumps(damaged)}))

@@ -12,13 +12,13 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
+from sfumato.bases.losses import Logistic
 from sfumato.engines.tables import open_table
 from sfumato.errors import PrivateDataError, SchemaError
 from sfumato.releases.response import Response
 from sfumato.targets import examples as module
 from sfumato.targets.examples import FixedPoint, Labelled
 from sfumato.targets.learning import features_of
-from sfumato.targets.losses import Logistic
 from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -253,12 +253,19 @@ def test_a_sample_is_evenly_spaced(rows, wanted):
     y = np.where(np.arange(rows) % 2, 1.0, 5.0)
     points = np.stack([np.arange(rows) / rows * 110, np.full(rows, 20.0)], axis=1)
     features = features_of(sf.LinearKernel(0.0), sf.Coordinates(), BOX)
-    blocks = list(FixedPoint(labelled((points, y), TWO), features).sample(wanted).blocks())
+    few, stride = FixedPoint(labelled((points, y), TWO), features).sample(wanted)
+    blocks = list(few.blocks())
     seen = np.concatenate([f[~np.isnan(t[:, 0])] for f, t in blocks])
-    stride = max(1, rows // wanted)
+    assert stride % 2 == 1 and 0 <= stride - rows // wanted <= 1
     assert len(seen) == math.ceil(rows / stride)
     ages = (seen[:, 0] * 2.0**features.exponent + 0.5) * rows
     assert ages == pytest.approx(np.arange(0, rows, stride), abs=0.1)
+
+
+def test_examples_that_say_nothing_are_not_counted():
+    points = np.array([[30.0, 20.0], [np.nan, 20.0], [40.0, 25.0], [41.0, 25.0]])
+    features = features_of(sf.LinearKernel(0.0), sf.Coordinates(), BOX)
+    assert FixedPoint(labelled((points, np.array([1.0, 5.0, 3.0, 5.0])), TWO), features).known() == 2
 
 
 # --- private ----------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.bases.landmarks import feature_map
+from sfumato.bases.learner import Learner
+from sfumato.bases.losses import Hinge, Logistic, SmoothedHuber, Squared
 from sfumato.core.objective import calibrate_objective
-from sfumato.targets.learner import Learner
 from sfumato.targets.learning import best_rank, features_of, predicted_noise, public_strength, reference
-from sfumato.targets.losses import Hinge, Logistic, SmoothedHuber, Squared
 
 BOX = sf.Box([(0, 1), (0, 1)])
 PURE = sf.Privacy(epsilon=1.0)

@@ -8,10 +8,10 @@ import pytest
 from sklearn.svm import SVC
 
 import sfumato as sf
+from sfumato.bases.losses import SmoothedHuber, Squared
 from sfumato.core import mechanism
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError, SchemaError
 from sfumato.targets import machine
-from sfumato.targets.losses import SmoothedHuber, Squared
 
 RNG = np.random.default_rng(0)
 BOX = sf.Box([(0, 1), (0, 1)])

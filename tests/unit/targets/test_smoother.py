@@ -8,11 +8,11 @@ import pytest
 
 import sfumato as sf
 from opening import numbers_of
+from sfumato.bases.shares import axis_table, shape_of_cells, share_bits
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-from sfumato.targets.shares import axis_table, shape_of_cells, share_bits
 from unit.targets.sources import SOURCES
 
 LINE = sf.Box({"age": (0, 110)})

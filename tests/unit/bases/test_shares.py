@@ -12,10 +12,10 @@ import sfumato as sf
 from opening import numbers_of
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
+from sfumato.bases.shares import _within, apply_shares, axis_table, largest_norm, shape_of_cells, share_bits
 from sfumato.core.whole import Wide
 from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import ParameterError
-from sfumato.targets.shares import _within, apply_shares, axis_table, largest_norm, shape_of_cells, share_bits
 
 LINE = sf.Box([(0, 1)])
 KERNEL = GaussianKernel.of(0.1, LINE)
@@ -93,7 +93,7 @@ def test_coefficients_are_exact_tensor_products(columns, most):
 def test_the_largest_norm_is_that_of_some_cell_from_above(basis):
     table = axis_table(basis, LINE, KERNEL, 0, 2**15)
     true = math.sqrt(int(table.multiply(table).sum(axis=1).max()))
-    assert true < largest_norm(basis, LINE, KERNEL, 1) <= true + 1
+    assert true < largest_norm(basis, LINE, KERNEL, shape_of_cells(LINE, 1)) <= true + 1
 
 
 def test_norms_of_several_axes_multiply():
@@ -101,7 +101,8 @@ def test_norms_of_several_axes_multiply():
     kernel = GaussianKernel.of(0.2, box)
     table = axis_table(Binning(7), box, kernel, 0, 2**10)
     one = int(table.multiply(table).sum(axis=1).max())
-    assert largest_norm(Binning(7), box, kernel, 1) == one + 1  # the square root of its square, and one
+    found = largest_norm(Binning(7), box, kernel, shape_of_cells(box, 1))
+    assert found == one + 1  # the square root of its square, and one
 
 
 def test_the_largest_norm_is_over_the_cells_in_use():
@@ -109,8 +110,8 @@ def test_the_largest_norm_is_over_the_cells_in_use():
     box = sf.Box([(0, 1)] * 3)
     kernel, basis = GaussianKernel.of(0.2, box), Binning(129)
     assert shape_of_cells(box, 1) == (128,) * 3 and shape_of_cells(box, 9) == (64,) * 3
-    assert largest_norm(basis, box, kernel, 1) < 0.36 * 2**30
-    assert largest_norm(basis, box, kernel, 9) >= 2**30
+    assert largest_norm(basis, box, kernel, shape_of_cells(box, 1)) < 0.36 * 2**30
+    assert largest_norm(basis, box, kernel, shape_of_cells(box, 9)) >= 2**30
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])

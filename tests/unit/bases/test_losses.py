@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.bases.losses import NAMED, Hinge, Logistic, Loss, SmoothedHinge, SmoothedHuber, Squared, loss_of
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.targets.losses import NAMED, Hinge, Logistic, Loss, SmoothedHinge, SmoothedHuber, Squared, loss_of
 
 
 def logistic_slope(m):

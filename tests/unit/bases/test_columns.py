@@ -8,8 +8,7 @@ import pytest
 from scipy import sparse
 
 import sfumato as sf
-from sfumato.releases.likelihoods import COUNT_WEIGHT
-from sfumato.targets.columns import BITS, column_norms, shares_of
+from sfumato.bases.columns import BITS, COUNT_WEIGHT, column_norms, shares_of
 
 ONE = 2**BITS
 AGE = sf.Box({"age": (0, 110)})

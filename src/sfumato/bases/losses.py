@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,11 @@ class Loss:
     def smooth(self) -> bool:
         """Whether noise may be put into the objective: globally Lipschitz and twice continuously differentiable."""
         return self.lipschitz is not None and self.curvature is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data from which a release file works out its constants again."""
+        keys = _PARAMETERS.get(self.name, ()) if self.name in NAMED else _DECLARED
+        return {"name": self.name, **{key: getattr(self, key) for key in keys}}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -242,7 +247,22 @@ def _guarded(curve: Curve, at: Floats) -> Floats:
     return np.nan_to_num(values, nan=0.0)
 
 
-NAMED: dict[str, Callable[[], Loss]] = {
+@dataclass(frozen=True, repr=False, eq=False)
+class Declared(Loss):
+    """What a file tells of a caller's own loss: the constants that were declared, and no code."""
+
+    name: str
+    lipschitz: float
+    curvature: float
+
+    def __post_init__(self) -> None:
+        positive_number("lipschitz", self.lipschitz)
+        positive_number("curvature", self.curvature)
+
+
+_DECLARED = ("lipschitz", "curvature")
+_PARAMETERS = {"huber": ("threshold",), "smoothed-hinge": ("width",)}
+NAMED: dict[str, Callable[..., Loss]] = {
     "hinge": Hinge,
     "logistic": Logistic,
     "squared": Squared,
@@ -258,3 +278,12 @@ def loss_of(loss: Any) -> Loss:
     if not isinstance(loss, str):
         raise ParameterTypeError(f"loss must be a name or a loss such as sf.SmoothedHuber(), got loss={loss!r}")
     return NAMED[one_of("loss", loss, tuple(NAMED))]()
+
+
+def loss_from_json(data: Mapping[str, Any]) -> Loss:
+    """Rebuild a loss; one of a caller's own without its code."""
+    rest = {key: value for key, value in data.items() if key != "name"}
+    name = data["name"]
+    if not isinstance(name, str) or set(rest) != set(_PARAMETERS.get(name, () if name in NAMED else _DECLARED)):
+        raise ParameterError(f"the loss has unexpected or missing entries, got {sorted(map(str, data))}")
+    return NAMED[name](**rest) if name in NAMED else Declared(name, **rest)

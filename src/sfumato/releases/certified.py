@@ -1,0 +1,50 @@
+"""Whether a file's certificate is what its public parameters give: a guarantee is worked out again, not believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sfumato.core.calibration import calibrate
+from sfumato.core.certificate import Certificate
+from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.errors import ParameterError
+
+_SLACK = 1e-6  # another processor rounds an exponential another way; what that costs is as small
+
+
+def granted_of(promised: Guarantee) -> Privacy:
+    """The grant behind a guarantee."""
+    return Privacy(promised.epsilon, promised.delta or 0.0, promised.rho, promised.neighbours, promised.unit)
+
+
+def check_certificate(given: Certificate, needed: Certificate) -> None:
+    """Refuse a certificate that claims more than follows from what was published, how, and for whom."""
+    if (given.exponent, given.norm) != (needed.exponent, needed.norm):
+        raise ParameterError("the noise and what it was added to are on different grids, or in different norms")
+    if (given.known, given.proof, given.relation) != (needed.known, needed.proof, needed.relation):
+        raise ParameterError(
+            f"this is {needed.known} for {needed.relation!r} neighbours, by docs/proofs/{needed.proof}"
+        )
+    if not {*needed.assumptions} <= {*given.assumptions}:
+        raise ParameterError("the certificate leaves out what it rests on")
+    if given.bound < needed.bound * (1 - _SLACK):
+        raise ParameterError("the certificate is smaller than one record's contribution can be")
+
+
+def sum_norm(certificate: Certificate) -> str:
+    """The norm in which sums of records were certified."""
+    if certificate.norm not in ("l1", "l2"):
+        raise ParameterError("sums of records need a certificate in L1 or L2, in steps of a grid")
+    return certificate.norm
+
+
+def as_stated(common: dict[str, Any]) -> dict[str, Any]:
+    """The same, where a file does not tell what its sensitivity follows from: the guarantee says that it is stated."""
+    law, promised = common["law"], common["guarantee"]
+    if law.certificate.known == "sampled":
+        raise ParameterError("nothing was sampled for this kind of release")
+    stated = replace(law, certificate=replace(law.certificate, known="stated"))
+    kept = calibrate(stated.certificate, law.size, granted_of(promised), law.kind)[1].assumptions
+    rest = tuple(note for note in promised.assumptions if note not in kept)
+    return {**common, "law": stated, "guarantee": replace(promised, assumptions=(*kept, *rest))}

@@ -1,0 +1,140 @@
+"""The container of a release: one JSON document and arrays of doubles in a safetensors file, read once and whole.
+
+Nothing is computed from a file here, and nothing larger than the file is ever held.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load as unpack
+from safetensors.numpy import save as pack
+
+from sfumato import strict_json
+from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError
+
+Arrays = dict[str, NDArray[np.float64]]
+
+LARGEST_HEADER = 2**20
+LARGEST_FILE = 8 * LARGEST_LATTICE + LARGEST_HEADER + 8
+_SPARSE = 2**26  # bytes from which holes are looked for
+_DOCUMENT, _SIGNATURE = "sfumato", "signature"  # the only entries of the metadata
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds: the document, the arrays, and the text of a signature where there is one."""
+
+    text: str
+    arrays: Arrays
+    signature: str | None = None
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """A path, refusing what is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
+    return Path(path)
+
+
+def packed(contents: Contents) -> bytes:
+    """The bytes of a file."""
+    if len(contents.text) > LARGEST_HEADER // 4:  # escapes can make the header longer than the text
+        raise ParameterError(
+            f"the description of the release has {len(contents.text)} characters; shorten names and categories"
+        )
+    metadata = {_DOCUMENT: contents.text}
+    if contents.signature is not None:
+        metadata[_SIGNATURE] = contents.signature
+    return pack(contents.arrays, metadata=metadata)
+
+
+def write_atomically(path: str | os.PathLike[str], payload: bytes, private: bool = False) -> None:
+    """Write a whole file: a crash leaves the old one or none, never half of it.
+
+    Parameters
+    ----------
+    private
+        Whether only its owner may read it; else the umask says who may.
+    """
+    target = checked_path(path)
+    if not target.parent.is_dir():
+        raise MissingFileError(f"{target}: there is no such folder")
+    # In a folder of its own the file is made under the umask, and nobody else can put another in its place.
+    folder = tempfile.mkdtemp(dir=target.parent, prefix=".sfumato-")
+    temporary = os.path.join(folder, "whole")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(payload)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+        os.rmdir(folder)
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """The contents of a file, refusing anything that could be read in two ways or is not a plain file."""
+    payload = _read_bytes(os.fspath(path))
+    header = int.from_bytes(payload[:8], "little")
+    described = strict_json.loads(payload[8 : 8 + header], LARGEST_HEADER)
+    metadata = described.get("__metadata__") if isinstance(described, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(_DOCUMENT), str):
+        raise FileFormatError("not a sfumato release")
+    if set(metadata) - {_DOCUMENT, _SIGNATURE}:
+        raise FileFormatError(f"unexpected metadata: {sorted(set(metadata) - {_DOCUMENT, _SIGNATURE})}")
+    for name, about in described.items():
+        if name != "__metadata__" and (not isinstance(about, Mapping) or about.get("dtype") != "F64"):
+            raise FileFormatError(f"array {name!r} must hold finite 64-bit numbers")
+    try:
+        arrays = unpack(payload)
+    except (SafetensorError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise FileFormatError(f"damaged, or not a sfumato file ({error})") from None
+    for name, values in arrays.items():
+        if values.dtype != np.float64 or not np.isfinite(values).all():
+            raise FileFormatError(f"array {name!r} must hold finite 64-bit numbers")
+    return Contents(metadata[_DOCUMENT], arrays, metadata.get(_SIGNATURE))
+
+
+def _read_bytes(name: str) -> bytes:
+    """All bytes of a plain file of a sensible size: pipes, devices and folders are refused without waiting."""
+    try:
+        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe waits, opening a device may do anything
+            raise FileFormatError("cannot be read: a folder, a pipe or a device, not a plain file")
+        file = open(name, "rb", opener=_without_waiting)  # noqa: SIM115 closed below
+    except FileNotFoundError:
+        raise MissingFileError("there is no such file") from None
+    except OSError as error:
+        raise FileFormatError(f"cannot be read ({error.strerror})") from None
+    with file:
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            raise FileFormatError("cannot be read: not a plain file")
+        if seen.st_size > LARGEST_FILE:
+            raise FileFormatError(f"too large for a release ({seen.st_size} bytes)")
+        # Noise does not compress, so a large file that takes little of the disk is mostly holes.
+        if seen.st_size > _SPARSE and 2 * 512 * getattr(seen, "st_blocks", seen.st_size) < seen.st_size:
+            raise FileFormatError(f"{seen.st_size} bytes that are mostly holes: not a release")
+        start = file.read(8)
+        header = int.from_bytes(start, "little")
+        if len(start) < 8 or header > seen.st_size - 8:
+            raise FileFormatError("truncated, or not a sfumato release")
+        if header > LARGEST_HEADER:
+            raise FileFormatError(f"its header is too large for a release ({header} bytes)")
+        return start + file.read(seen.st_size - 8)  # never more than was seen, whoever writes meanwhile
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    """Open a file that may have become a pipe since it was looked at."""
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))

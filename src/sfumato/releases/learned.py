@@ -1,0 +1,78 @@
+"""What a file must show of a published learner before its guarantee is believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.bases.landmarks import FeatureMap
+from sfumato.bases.learner import ObjectiveNoise, certify_learner
+from sfumato.checks import one_of, whole_number
+from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
+from sfumato.releases.certified import as_stated, check_certificate, granted_of
+from sfumato.releases.codec import check_scale, decode_exponent, decode_fraction, exact_keys
+
+if TYPE_CHECKING:
+    from sfumato.releases.machine import Handed
+
+
+def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap, outputs: int) -> ObjectiveNoise:
+    """Rebuild the noise inside an objective, refusing less of it, or less at the door, than the guarantee needs."""
+    promised = common["guarantee"]
+    exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
+    exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
+    told = Objective(**data["objective"])
+    if (told.size, told.blocks, told.norm) != (features.size, outputs, features.norm):  # before sums over blocks
+        raise ParameterError("the objective noise is that of another learner")
+    law = ObjectiveLaw(
+        one_of("kind", data["law"]["kind"], ("l2", "gaussian")),
+        whole_number("size", data["law"]["size"], told.size * told.blocks, told.size * told.blocks),
+        decode_exponent(data["law"]["exponent"]),
+        decode_fraction("the scale of the objective noise", data["law"]["scale"]),
+    )
+    if promised.epsilon is None or promised.unit != "row":
+        raise ParameterError("noise in the objective is for epsilon (not rho) and single rows")
+    if not data["epsilon"] <= promised.epsilon or not data["delta"] <= promised.delta:
+        raise ParameterError("the objective noise pays more than the guarantee promises")
+    needed = calibrate_objective(told, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
+    if law.kind != needed.kind or law.deviation < needed.deviation * (1 - 1e-9):
+        raise ParameterError("there is less noise in the objective than the guarantee needs")
+    rest = (promised.epsilon - data["epsilon"], max(0.0, promised.delta - data["delta"]))
+    if promised.mu is not None or rest[0] <= 0:
+        raise ParameterError("the guarantee leaves nothing for the noise at the door")
+    check_scale(common["law"], Privacy(*rest, neighbours=promised.neighbours))
+    return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
+
+
+def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) -> dict[str, Any]:
+    """``common``, once the certificate is found to follow from the loss, C, the rows, the kernel, unit and relation.
+
+    A file that does not tell them, or whose kernel only its author has, is read as resting on a stated sensitivity.
+    """
+    given, noise = common["law"].certificate, handed.objective
+    if (noise is not None) != (given.proof == "objective"):
+        raise ParameterError("the certificate and the noise inside the objective do not belong together")
+    if handed.recipe is None or (users_kernel and handed.lattice is not None):
+        return _stated(common, noise)
+    features, grant = handed.features, granted_of(common["guarantee"])
+    mechanism = "output" if noise is None else "objective"
+    learner = handed.recipe.learner(mechanism, features.norm, handed.response.outputs, grant)
+    if learner.loss.name != handed.loss:
+        raise ParameterError(f"the loss is {learner.loss.name!r} in one place and {handed.loss!r} in another")
+    if noise is not None and noise.objective != learner.objective(features.size):
+        raise ParameterError("the objective noise was calibrated for another loss, or another C")
+    check_certificate(given, certify_learner(learner, features, handed.lattice, users_kernel, grant))
+    return common
+
+
+def _stated(common: dict[str, Any], noise: ObjectiveNoise | None) -> dict[str, Any]:
+    stated = as_stated(common)
+    if noise is None:
+        return stated
+    told = noise.objective
+    note = f"the loss's slope {told.lipschitz:g} and curvature {told.curvature:g} are stated by the caller"
+    promised = stated["guarantee"]
+    kept = tuple(assumption for assumption in promised.assumptions if assumption != note)
+    return {**stated, "guarantee": replace(promised, assumptions=(*kept, note))}
