@@ -1,0 +1,35 @@
+"""Every container by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from harness.delimited import csv_file, headless_file, multiline_file
+from harness.reading import (
+    Container,
+    Wanted,
+    arrow_table,
+    lists,
+    matrix,
+    numbers,
+    objects,
+    pandas_frame,
+    parquet_file,
+    polars_frame,
+    polars_lazy,
+)
+
+Maker = Callable[[Random, Wanted], Container]
+FRAMES: dict[str, Maker] = {"arrow": arrow_table, "pandas": pandas_frame, "polars": polars_frame}
+FILES: dict[str, Maker] = {"csv": csv_file, "parquet": parquet_file}
+TABLES: dict[str, Maker] = {
+    **FRAMES,
+    **FILES,
+    "csv of many lines": multiline_file,
+    "csv without a header": headless_file,
+    "polars lazy": polars_lazy,
+}
+ARRAYS: dict[str, Maker] = {"array": matrix, "objects": objects}
+LISTS: dict[str, Maker] = {"lists": lists}
+VECTORS: dict[str, Maker] = {"numbers": numbers}

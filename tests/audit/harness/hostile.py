@@ -1,0 +1,344 @@
+"""Hostile values: what one record can hold without changing the type of the column that it stands in.
+
+A ``Kind`` is a type of column in some library: how a usual value is stored in it, what a hostile one looks like, and
+how a list of stored values becomes a column. Stored values are what the type allows, not what Python does: a date far
+beyond the year 9999 is a whole number of days, a text that is no UTF-8 is bytes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fractions
+import math
+import struct
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+
+class Rude:
+    """An object that fails at whatever it is asked for."""
+
+    def _fail(self, *_: Any) -> Any:
+        raise RuntimeError("rude")
+
+    __eq__ = __hash__ = __float__ = __int__ = __index__ = __bool__ = __len__ = __iter__ = __str__ = __lt__ = _fail
+
+    def __repr__(self) -> str:
+        return "Rude()"
+
+
+class RudeText(str):
+    """A text that cannot be compared."""
+
+    __slots__ = ()
+    __eq__ = __hash__ = Rude._fail
+
+
+class RudeNumber(float):
+    """A number that has no value."""
+
+    __slots__ = ()
+    __eq__ = __hash__ = __float__ = __round__ = __lt__ = __gt__ = __abs__ = __sub__ = Rude._fail
+
+
+def _nest(depth: int, wrap: Callable[[Any], Any]) -> Any:
+    found = wrap(1)
+    for _ in range(depth):
+        found = wrap(found)
+    return found
+
+
+_ENDLESS: list[Any] = []
+_ENDLESS.append(_ENDLESS)
+DEEP = (_nest(3000, lambda inner: (inner,)), _nest(3000, lambda inner: [inner]), _ENDLESS)
+FLOATS = (
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 10.0, 24.0, 5e-324, -5e-324, 2.2e-308, 1e300, -1e300),
+    *(1.7976931348623157e308, -1.7976931348623157e308, 2.0**53, 2.0**53 + 2, -(2.0**63), 2.0**64, 10.000000000000002),
+)
+TEXTS = (
+    *("", " ", "a", "b ", "A", "no", "yes", "a\x00", "\x00", "é", "e\u0301", "\ufffd", "\ufeff", "\u202e", "None"),
+    *("NaN", "nan", "1e400", "0x10", "1_000", "-", "--", "x" * 300, "\U0010ffff", "a\tb", "a'b", "a;b", "=1+1"),
+    *("\x1b[31m",),
+)
+BYTES = (
+    *(b"", b"a", b"\x00", b"\xff", b"a\xff", b"\xfcller", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+    *(b"\xe2\x82", b"a\xc3", b"\x80" * 40, b"yes\x00", b"\xef\xbb\xbf"),
+)
+OBJECTS = (
+    *(None, math.nan, math.inf, -math.inf, 0, -1, True, False, 0.5, 2**63, 2**64 - 1, 2**64, 2**70, -(2**70), 10**400),
+    *(Decimal("sNaN"), Decimal("NaN"), Decimal("Infinity"), Decimal("1E+999"), Decimal("1.00"), Decimal("-0")),
+    *(fractions.Fraction(1, 3), 1j, complex(math.nan, 1), "text", "a", "\ud800", "\udcff", "\x00", b"\xff", b"a"),
+    *(datetime.date.min, datetime.date.max, datetime.datetime.min, datetime.datetime.max, datetime.timedelta.max),
+    *(datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), datetime.time.max, pd.NaT, pd.NA, pd.Timestamp.max),
+    *(pd.Timedelta.max, pd.Period("2020-01"), pd.Interval(0, 1), np.datetime64("NaT"), np.timedelta64(1, "Y")),
+    *(np.float32(0.5), np.float16(1), np.int8(3), np.uint64(2**64 - 1), np.longdouble("1e4000"), np.complex64(1j)),
+    *(np.bool_(True), np.str_("a"), np.bytes_(b"a"), np.array(5.0), np.arange(3.0), np.array([[1, 2], [3, 4]])),
+    *([], [1.0], [1, [2]], [[]], (), (1, 2), (1, [2]), {}, {"a": 1}, set(), frozenset(), range(3), object(), Rude()),
+    *(np.datetime64("2020-01-01"), np.timedelta64(5, "s"), np.void(b"ab"), np.array([(1, 2.0)], "i4,f8")[0]),
+    *(Decimal("1E+999999999"), Decimal("-1E-999999999"), Decimal("sNaN123"), fractions.Fraction(10**400, 3)),
+    *(10**5000, -(10**5000), RudeText("a"), RudeNumber(0.5), *DEEP),
+    *(int, len, ..., NotImplemented, uuid.UUID(int=1), Exception("a"), memoryview(b"a"), bytearray(b"a"), "9" * 5000),
+)
+
+
+def some(values: Sequence[Any], wild: Callable[[Random], Any] | None = None) -> Callable[[Random], Any]:
+    """One of the values, or something wilder now and then."""
+    return lambda rng: wild(rng) if wild is not None and rng.random() < 0.25 else rng.choice(values)
+
+
+def any_double(rng: Random) -> float:
+    """Any pattern of 64 bits, as a double."""
+    return struct.unpack("<d", rng.randbytes(8))[0]
+
+
+def any_bytes(rng: Random) -> bytes:
+    """A few bytes of any kind."""
+    return rng.randbytes(rng.randrange(8))
+
+
+def any_text(rng: Random) -> str:
+    """A few characters of any kind; never half of a surrogate pair."""
+    return any_bytes(rng).decode("utf-8", "replace")
+
+
+def whole_numbers(bits: int, signed: bool = True) -> Callable[[Random], int]:
+    """Whole numbers of a width, mostly extreme."""
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    candidates = (0, 1, -1, 2, 10, 11, low, low + 1, high, high - 1, 2**53 + 1, -(2**53) - 1, 2**31, 3_000_000, 10**15)
+    fitting = [c for c in candidates if low <= c <= high]
+    return some(fitting, lambda rng: rng.randint(low, high))
+
+
+def or_none(hostile: Callable[[Random], Any]) -> Callable[[Random], Any]:
+    """The same in a column that can hold nothing."""
+    return lambda rng: None if rng.random() < 0.15 else hostile(rng)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of column.
+
+    ``base`` is what usual values are given as, numbers or text; ``declared`` says whether such a column can have
+    bounds or categories; what cannot may still tell persons apart, or stand beside the declared columns.
+    """
+
+    name: str
+    base: str
+    declared: bool
+    stored: Callable[[Any], Any]
+    hostile: Callable[[Random], Any]
+    column: Callable[[list[Any]], Any]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _numbers(name: str, hostile: Any, column: Any, stored: Any = float, declared: bool = True) -> Kind:
+    return Kind(name, "number", declared, stored, hostile, column)
+
+
+def _texts(name: str, hostile: Any, column: Any, stored: Any = str, declared: bool = True) -> Kind:
+    return Kind(name, "text", declared, stored, hostile, column)
+
+
+def _decimal(value: Any) -> Decimal:
+    return Decimal(round(float(value) * 100)) / 100
+
+
+DOUBLES = some(FLOATS, any_double)
+UNICODE = some(TEXTS, any_text)
+PYTHON_TEXT = some((*TEXTS, "\ud800", "a\udcff"), any_text)  # half of a surrogate pair is a text, and no UTF-8
+RAW = some(BYTES, any_bytes)
+ANYTHING = some(OBJECTS, lambda rng: rng.choice([any_double, any_text, any_bytes])(rng))
+DECIMALS = some([Decimal(d) / 100 for d in (0, 100, 250, -1, 99_999_999_999, -99_999_999_999, 1)])
+HUGE = some([Decimal(d) for d in ("0", "1.00", "2.5", "-1e70", "1e73", "-0.01", "1e39")])
+DATES = whole_numbers(32)
+MOMENTS = whole_numbers(64)
+
+
+# --- Arrow ------------------------------------------------------------------------------------------------------
+
+
+def _arrow(kind: pa.DataType) -> Callable[[list[Any]], Any]:
+    return lambda values: pa.array(values, kind)
+
+
+def _viewed(storage: pa.DataType, kind: pa.DataType) -> Callable[[list[Any]], Any]:
+    """A column of any whole numbers that its type can hold, also those that no Python object stands for."""
+    return lambda values: pa.array(values, storage).view(kind)
+
+
+def _unchecked(kind: pa.DataType) -> Callable[[list[Any]], Any]:
+    """Bytes as text, whatever they are."""
+
+    def column(values: list[Any]) -> Any:
+        raw = pa.array(values, pa.large_binary() if pa.types.is_large_string(kind) else pa.binary())
+        return pa.Array.from_buffers(kind, len(raw), raw.buffers(), raw.null_count)
+
+    return column
+
+
+def _dictionary(values: list[Any]) -> Any:
+    return _unchecked(pa.string())(values).dictionary_encode()
+
+
+def _dates_in_a_dictionary(values: list[Any]) -> Any:
+    return _viewed(pa.int32(), pa.date32())(values).dictionary_encode()
+
+
+def _four_bytes(text: str) -> bytes:
+    return text.encode().rjust(4)[-4:]
+
+
+def _nested(value: Any) -> list[int]:
+    return [int(value)]
+
+
+_LISTS = some([[], [0], [2**40, -1], [None]])
+ARROW = (
+    _numbers("double", or_none(DOUBLES), _arrow(pa.float64())),
+    _numbers("float", or_none(DOUBLES), lambda v: pa.array(v, pa.float64()).cast(pa.float32(), safe=False)),
+    _numbers("int64", or_none(MOMENTS), _arrow(pa.int64()), int),
+    _numbers("uint64", or_none(whole_numbers(64, False)), _arrow(pa.uint64()), int),
+    _numbers("int8", or_none(whole_numbers(8)), _arrow(pa.int8()), int),
+    _numbers("bool", or_none(some([True, False])), _arrow(pa.bool_()), lambda value: value > 1),
+    _numbers("decimal", or_none(DECIMALS), _arrow(pa.decimal128(12, 2)), _decimal),
+    _numbers("decimal256", or_none(HUGE), _arrow(pa.decimal256(76, 2)), _decimal),
+    _texts("string", or_none(RAW), _unchecked(pa.string()), str.encode),
+    _texts("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
+    _texts("dictionary", or_none(RAW), _dictionary, str.encode),
+    *([_texts("string_view", or_none(UNICODE), _arrow(pa.string_view()))] if hasattr(pa, "string_view") else []),
+    _texts("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
+    _texts("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
+    _numbers("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
+    _numbers("time32", or_none(DATES), _viewed(pa.int32(), pa.time32("s")), int, False),
+    _numbers("date32", or_none(DATES), _viewed(pa.int32(), pa.date32()), int, False),
+    _numbers("date64", or_none(MOMENTS), _viewed(pa.int64(), pa.date64()), int, False),
+    _numbers("timestamp[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("s")), int, False),
+    _numbers("timestamp[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("ns")), int, False),
+    _numbers("timestamp[us, zone]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("us", "UTC")), int, False),
+    _numbers("duration[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("s")), int, False),
+    _numbers("duration[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("ns")), int, False),
+    _numbers("time64", or_none(MOMENTS), _viewed(pa.int64(), pa.time64("us")), int, False),
+    _numbers("list", or_none(_LISTS), _arrow(pa.list_(pa.int64())), _nested, False),
+)
+
+
+# --- pandas -----------------------------------------------------------------------------------------------------
+
+
+def _series(dtype: Any) -> Callable[[list[Any]], Any]:
+    return lambda values: pd.Series(values, dtype=dtype)
+
+
+def _objects(values: list[Any]) -> Any:
+    """A column of objects as they are: numpy would look into those that have a length."""
+    cells = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        cells[i] = value
+    return pd.Series(cells, dtype=object)
+
+
+def _of_arrow(kind: Kind) -> Callable[[list[Any]], Any]:
+    return lambda values: pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([kind.column(values)])))
+
+
+def _by_number(storage: str, kind: str) -> Callable[[list[Any]], Any]:
+    return lambda values: pd.Series(np.array(values, dtype=storage).view(kind))
+
+
+def _zoned(values: list[Any]) -> Any:
+    return pd.Series(np.array(values, dtype="int64").view("datetime64[us]")).dt.tz_localize("UTC")
+
+
+def _periods(values: list[Any]) -> Any:
+    return pd.Series(pd.arrays.PeriodArray(np.array(values, dtype="int64"), dtype=pd.PeriodDtype("D")))
+
+
+def _singles(values: list[Any]) -> Any:
+    with np.errstate(all="ignore"):
+        return pd.Series(np.array(values, dtype=np.float64).astype(np.float32))
+
+
+_CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"person-{i}" for i in range(40)), *TEXTS)),)
+_MIXED = (*_CATEGORIES, 1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
+_by_name = {kind.name: kind for kind in ARROW}
+PANDAS = (
+    _numbers("float64", DOUBLES, _series("float64")),
+    _numbers("float32", DOUBLES, _singles),
+    _numbers("int64", MOMENTS, _series("int64"), int),
+    _numbers("uint64", whole_numbers(64, False), _series("uint64"), int),
+    _numbers("bool", some([True, False]), _series("bool"), lambda value: value > 1),
+    _numbers("Float64", or_none(DOUBLES), _series("Float64")),
+    _numbers("Int64", or_none(MOMENTS), _series("Int64"), int),
+    _numbers("boolean", or_none(some([True, False])), _series("boolean"), lambda value: value > 1),
+    _numbers("double[pyarrow]", or_none(DOUBLES), _of_arrow(_by_name["double"])),
+    _numbers("decimal[pyarrow]", or_none(DECIMALS), _of_arrow(_by_name["decimal"]), _decimal),
+    _texts("object", ANYTHING, _objects),
+    _texts("object", or_none(UNICODE), _objects),
+    _texts("string", or_none(PYTHON_TEXT), _series("string[python]")),
+    _texts("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
+    _texts("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
+    _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
+    _numbers("object numbers", ANYTHING, _objects, float, False),
+    _numbers("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
+    _numbers("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
+    _numbers("datetime64[us, zone]", MOMENTS, _zoned, int, False),
+    _numbers("period", whole_numbers(48), _periods, int, False),
+    _numbers("complex", some([1j, complex(math.nan, 1), 0j]), _series("complex128"), int, False),
+    _numbers("sparse", DOUBLES, _series(pd.SparseDtype("float64")), float, False),
+    _texts("categories of any kind", some(_MIXED), _series(pd.CategoricalDtype(_MIXED)), str, False),
+    _numbers("timedelta64[ns]", MOMENTS, _by_number("int64", "timedelta64[ns]"), int, False),
+    _numbers("timedelta64[s]", MOMENTS, _by_number("int64", "timedelta64[s]"), int, False),
+    *(
+        Kind(f"{kind.name}[pyarrow]", kind.base, False, kind.stored, kind.hostile, _of_arrow(kind))
+        for kind in ARROW
+        if not kind.declared
+    ),
+)
+
+
+# --- polars -----------------------------------------------------------------------------------------------------
+
+
+def _polars(dtype: Any) -> Callable[[list[Any]], Any]:
+    return lambda values: pl.Series(values=values, dtype=dtype)
+
+
+def _cast(storage: Any, dtype: Any) -> Callable[[list[Any]], Any]:
+    return lambda values: pl.Series(values=values, dtype=storage).cast(dtype)
+
+
+POLARS = (
+    _numbers("Float64", or_none(DOUBLES), _polars(pl.Float64)),
+    _numbers("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
+    _numbers("Int64", or_none(MOMENTS), _polars(pl.Int64), int),
+    _numbers("UInt64", or_none(whole_numbers(64, False)), _polars(pl.UInt64), int),
+    *([_numbers("Int128", or_none(whole_numbers(128)), _polars(pl.Int128), int)] if hasattr(pl, "Int128") else []),
+    _numbers("Boolean", or_none(some([True, False])), _polars(pl.Boolean), lambda value: value > 1),
+    _numbers("Decimal", or_none(DECIMALS), _polars(pl.Decimal(20, 2)), _decimal),
+    _texts("String", or_none(UNICODE), _polars(pl.String)),
+    _texts("Categorical", or_none(UNICODE), _polars(pl.Categorical)),
+    _texts("Enum", or_none(some(TEXTS)), _polars(pl.Enum(_CATEGORIES))),
+    _texts("Binary", or_none(RAW), _polars(pl.Binary), str.encode, False),
+    _texts("Object", ANYTHING, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),
+    _numbers("Date", or_none(DATES), _cast(pl.Int32, pl.Date), int, False),
+    _numbers("Datetime[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ms")), int, False),
+    _numbers("Datetime[ns, zone]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ns", "UTC")), int, False),
+    _numbers("Duration[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("ms")), int, False),
+    _numbers("Duration[us]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("us")), int, False),
+    _numbers("Time", or_none(some([0, 1, 86_399_999_999_999])), _cast(pl.Int64, pl.Time), int, False),
+    _numbers("List", or_none(_LISTS), _polars(pl.List(pl.Int64)), _nested, False),
+    _numbers(
+        "Struct", some([{"a": None}, {"a": 2**40}]), _polars(pl.Struct({"a": pl.Int64})), lambda v: {"a": int(v)}, False
+    ),
+)

@@ -1,0 +1,370 @@
+"""Containers: every way in which a table reaches the library, with records that can be changed one at a time.
+
+A container has a schema that no record can change. ``record`` puts usual values into it, ``hostile`` changes some of a
+record's cells (in a CSV file: any of its line's bytes) to whatever the schema allows, ``build`` makes the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from pyarrow import parquet
+
+from harness.hostile import ANYTHING, ARROW, DOUBLES, PANDAS, POLARS, PYTHON_TEXT, Kind, whole_numbers
+
+NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 5), "t": (0, 24), "y": (0, 1)}
+TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
+CODES = (0, 1, 2.5)  # categories that are numbers
+_NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64")
+_FIRST = 100  # the number of the first person, where names are numbers; 8 bits hold the last one's
+WHO = "who"
+LABEL = "label"  # of a row, in a data frame that has labels
+Record = Any
+
+
+def person(number: int) -> str:
+    """What a person is called, where names are text: nothing that is drawn by chance."""
+    return f"person-{number}"
+
+
+def stranger(draw: Callable[[], Any]) -> Any:
+    """A name of nobody who is there: replacing a person by another one who is would change two."""
+    name = draw()
+    while type(name) in (int, float) and _FIRST <= name < _FIRST + 28:
+        name = draw()
+    return name
+
+
+def usual(rng: Random, name: str, person: int) -> Any:
+    """A value that the column is meant for; persons have numbers."""
+    if name in NUMBERS:
+        return rng.uniform(*NUMBERS[name])
+    return person if name in (WHO, LABEL) else rng.choice(CODES if name == "k" else TEXTS[name])
+
+
+def base_of(name: str) -> str:
+    """Whether a column holds numbers or text; None where it may hold anything."""
+    return "number" if name in NUMBERS or name == "k" else "text" if name in ("g", "c") else "any"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a container must hold: columns in any order, the response among them, and, for persons, who they are."""
+
+    columns: tuple[str, ...]
+    response: str | None
+    persons: bool
+    folder: str  # for files
+
+    def named(self, rng: Random) -> tuple[str, ...]:
+        """The names of a table's columns: all of these, and perhaps one that nobody declared."""
+        names = (*self.columns, *([WHO] if self.persons else []), *(["note"] if rng.random() < 0.5 else []))
+        return tuple(rng.sample(names, len(names)))
+
+
+class Container:
+    """A way in; ``columns`` are its names, in order."""
+
+    name: str
+    columns: tuple[str, ...]
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        """Usual values as this container stores them."""
+        raise NotImplementedError
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        """The record with some of its cells changed to anything, but for the one that says whose it is."""
+        raise NotImplementedError
+
+    def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
+        """The records of one person, under another and hostile name."""
+        raise NotImplementedError
+
+    def build(self, records: Sequence[Record]) -> Any:
+        """The table."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Frame(Container):
+    """A table in memory, or a Parquet file: named columns, each with a type."""
+
+    name: str
+    columns: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    put: Callable[[dict[str, Any]], Any]
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        return tuple(self._stored(k, n, values[n]) for n, k in zip(self.columns, self.kinds, strict=True))
+
+    @staticmethod
+    def _stored(kind: Kind, name: str, value: Any) -> Any:
+        if base_of(name) != "any":
+            return kind.stored(value)
+        who = value if name in (WHO, LABEL) else 0
+        stored = kind.stored(_FIRST + who if kind.base == "number" else person(who))
+        return stored + b"\xff" if isinstance(stored, bytes) and "fixed" not in kind.name else stored
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        free = [i for i, name in enumerate(self.columns) if name != WHO]
+        chosen = set(rng.sample(free, rng.randint(1, len(free))))
+        return tuple(k.hostile(rng) if i in chosen else record[i] for i, k in enumerate(self.kinds))
+
+    def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
+        place = self.columns.index(WHO)
+        name = stranger(lambda: self.kinds[place].hostile(rng))
+        return [(*record[:place], name, *record[place + 1 :]) for record in records]
+
+    def build(self, records: Sequence[Record]) -> Any:
+        cells = zip(*records, strict=True) if records else [()] * len(self.columns)
+        columns = zip(self.columns, self.kinds, cells, strict=True)
+        return self.put({name: kind.column(list(values)) for name, kind, values in columns})
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(f'{n}: {k!r}' for n, k in zip(self.columns, self.kinds, strict=True))})"
+
+
+def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    found = []
+    for name in columns:
+        base = base_of(name)
+        if base == "any" or rng.random() < 0.04:  # anything; but two values are too few to tell persons apart
+            fitting = [kind for kind in kinds if "bool" not in kind.name.lower() and base in (kind.base, "any")]
+        else:
+            fitting = [kind for kind in kinds if kind.declared and kind.base == base]
+        if name == LABEL and rng.random() < 0.5:  # few others are hard to read
+            fitting = [kind for kind in kinds if kind.name in ("arrow text", "object")]
+        # the most usual type of all is the first
+        found.append(fitting[0] if base == "number" and rng.random() < 0.4 else rng.choice(fitting))
+    return tuple(found)
+
+
+def arrow_table(rng: Random, wanted: Wanted) -> Container:
+    def in_chunks(cells: dict[str, Any]) -> pa.Table:
+        whole = pa.table(cells)
+        return pa.concat_tables([whole.slice(0, 2), whole.slice(2)])
+
+    columns = wanted.named(rng)
+    return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW), rng.choice([pa.table, in_chunks]))
+
+
+def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
+    labels = cells.pop(LABEL)
+    return pd.DataFrame(cells).set_axis(pd.Index(labels), axis=0)
+
+
+def pandas_frame(rng: Random, wanted: Wanted) -> Container:
+    columns = wanted.named(rng)
+    if rng.random() < 0.7:
+        return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), pd.DataFrame)
+    columns = (*columns, LABEL)  # rows have labels, which may be anything and need not differ
+    return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), _labelled)
+
+
+def polars_frame(rng: Random, wanted: Wanted) -> Container:
+    def in_chunks(cells: dict[str, Any]) -> pl.DataFrame:
+        whole = pl.DataFrame(cells)
+        return pl.concat([whole[:2], whole[2:]], rechunk=False)
+
+    columns = wanted.named(rng)
+    kinds = _chosen_kinds(rng, columns, POLARS)
+    whole = any(kind.name == "Object" for kind in kinds) or rng.random() < 0.5
+    return Frame("polars", columns, kinds, pl.DataFrame if whole else in_chunks)
+
+
+def polars_lazy(rng: Random, wanted: Wanted) -> Container:
+    columns = wanted.named(rng)
+    return Frame("polars lazy", columns, _chosen_kinds(rng, columns, POLARS), pl.LazyFrame)
+
+
+def parquet_file(rng: Random, wanted: Wanted) -> Container:
+    path, rows = os.path.join(wanted.folder, "table.parquet"), rng.choice([1, 3, 100])
+    several = os.path.join(wanted.folder, "tables.parquet")
+    os.makedirs(several, exist_ok=True)
+
+    def put(cells: dict[str, Any]) -> str:
+        parquet.write_table(pa.table(cells), path, row_group_size=rows)
+        return path
+
+    def put_several(cells: dict[str, Any]) -> str:
+        whole = pa.table(cells)
+        for number, part in enumerate([whole.slice(0, 2), whole.slice(2)]):
+            parquet.write_table(part, os.path.join(several, f"{number}.parquet"))
+        return several
+
+    columns, kinds = wanted.named(rng), [kind for kind in ARROW if kind.name not in _NOT_IN_PARQUET]
+    return Frame("parquet", columns, _chosen_kinds(rng, columns, kinds), rng.choice([put, put, put_several]))
+
+
+# --- arrays and lists -------------------------------------------------------------------------------------------
+
+_WIDTHS = {"i": (64, True), "u": (8, False)}
+_MASKED = 17.0  # stands for a value that a mask hides
+
+
+@dataclass(frozen=True)
+class Matrix(Container):
+    """An array of numbers, or an (X, y) pair of arrays if there is a response.
+
+    With persons, the first column says who they are.
+    """
+
+    columns: tuple[str, ...]
+    dtype: str
+    response: str | None
+    labels: str  # the type of y
+    name: str
+    persons: bool = False
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        cells = [values[n] for n in self.columns if n not in (self.response, WHO)]
+        if self.persons:
+            cells[0] = _FIRST + values[WHO]
+        return tuple(cells if self.dtype == "O" else map(float, cells)), values.get(self.response or "")
+
+    def _number(self, rng: Random, dtype: str) -> Any:
+        kind = np.dtype(dtype).kind
+        if self.name == "masked" and rng.random() < 0.3:
+            return _MASKED
+        if dtype == "longdouble" and rng.random() < 0.3:
+            return np.longdouble("-1e4000")
+        if kind in "iu":
+            return whole_numbers(*_WIDTHS[kind])(rng)
+        return rng.random() < 0.5 if kind == "b" else ANYTHING(rng) if kind == "O" else DOUBLES(rng)
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        cells = [self._number(rng, self.dtype) if rng.random() < 0.6 else cell for cell in record[0]]
+        if self.persons:
+            cells[0] = record[0][0]
+        if self.response is None or rng.random() < 0.4:
+            return tuple(cells), record[1]
+        return tuple(cells), PYTHON_TEXT(rng)[:16] if self.labels == "U16" else self._number(rng, self.labels)
+
+    def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
+        name = stranger(lambda: self._number(rng, self.dtype))
+        return [((name, *cells[1:]), response) for cells, response in records]
+
+    def build(self, records: Sequence[Record]) -> Any:
+        features = [name for name in self.columns if name not in (self.response, WHO)]
+        matrix = _filled((len(records), len(features)), self.dtype, [record[0] for record in records])
+        if self.name == "structured":
+            matrix = np.array([tuple(map(_double, row)) for row in matrix], dtype=[(n, "f8") for n in features])
+        elif self.name == "masked":
+            matrix = np.ma.masked_equal(matrix, _MASKED)
+        elif self.name == "fortran":
+            matrix = np.asfortranarray(matrix)
+        if self.response is None:
+            return matrix
+        return matrix, _filled((len(records),), self.labels, [record[1] for record in records])
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.dtype}, {', '.join(self.columns)})" + (f", y {self.labels}" if self.response else "")
+
+
+def _double(value: Any) -> float:
+    return value if type(value) is float else 0.0
+
+
+def _filled(shape: tuple[int, ...], dtype: str, rows: Sequence[Any]) -> Any:
+    """An array of a type, cell by cell."""
+    array = np.zeros(shape, dtype=dtype)
+    with np.errstate(all="ignore"):
+        for place, row in enumerate(rows):
+            if len(shape) == 1:
+                array[place] = row
+            else:
+                for i, cell in enumerate(row):
+                    array[place, i] = cell
+    return array
+
+
+def matrix(rng: Random, wanted: Wanted) -> Container:
+    dtypes = ["float64", "float64", ">f8", "float32", "float16", "int64", "longdouble"]
+    dtype = rng.choice(dtypes if wanted.persons else [*dtypes, "uint8", "bool"])
+    labels = "U16" if wanted.response == "c" else rng.choice(["float64", "int64"])
+    name, columns = rng.choice(["array", "array", "fortran", "masked"]), wanted.columns
+    return Matrix((*columns, *([WHO] * wanted.persons)), dtype, wanted.response, labels, name, wanted.persons)
+
+
+def objects(rng: Random, wanted: Wanted) -> Container:
+    return Matrix(wanted.columns, "O", wanted.response, "O", rng.choice(["objects", "structured"]))
+
+
+@dataclass(frozen=True)
+class Rows(Container):
+    """Lists: rows of X, and y. A cell may be anything, and so may a row."""
+
+    columns: tuple[str, ...]
+    response: str | None
+    array: bool = False  # whether y is an array of objects
+    name: str = "lists"
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        return [values[n] for n in self.columns if n != self.response], values.get(self.response or "")
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        given = record[0] if isinstance(record[0], list) else [0.5]
+        row = [ANYTHING(rng) if rng.random() < 0.5 else cell for cell in given]
+        if rng.random() < 0.1:  # too short, too long, or no row at all
+            row = rng.choice([row[:-1], [*row, 0.5], [], ANYTHING(rng)])
+        return row, ANYTHING(rng) if self.response is not None and rng.random() < 0.5 else record[1]
+
+    def build(self, records: Sequence[Record]) -> Any:
+        rows, response = [record[0] for record in records], [record[1] for record in records]
+        if self.response is None:
+            return rows
+        return rows, _filled((len(response),), "O", response) if self.array else response
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(self.columns)})"
+
+
+def lists(rng: Random, wanted: Wanted) -> Container:
+    return Rows(wanted.columns, wanted.response, rng.random() < 0.3)
+
+
+@dataclass(frozen=True)
+class Numbers(Container):
+    """A vector of statistics that a caller has computed, for ``sf.noise`` and ``sf.select``: each entry is a record."""
+
+    columns: tuple[str, ...]
+    form: str
+    name: str = "numbers"
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        value = values[self.columns[0]]
+        return int(value) if self.form in ("whole list", "int64") else value
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        if self.form == "int64":
+            return whole_numbers(64)(rng)
+        value = DOUBLES(rng) if self.form == "float64" else ANYTHING(rng)
+        return record if self.form == "scalar" and several(value) else value
+
+    def build(self, records: Sequence[Record]) -> Any:
+        if self.form == "scalar":
+            return records[0]
+        if self.form in ("int64", "float64", "O"):
+            return _filled((len(records),), self.form, records)
+        return tuple(records) if self.form == "tuple" else list(records)
+
+    def __repr__(self) -> str:
+        return f"numbers({self.form})"
+
+
+def several(value: Any) -> bool:
+    """Whether a value is a list or an array of values: how many there are is public."""
+    sequence = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)
+    return sequence or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def numbers(rng: Random, wanted: Wanted) -> Container:
+    return Numbers(wanted.columns, rng.choice(["list", "whole list", "tuple", "scalar", "O", "int64", "float64"]))
