@@ -15,8 +15,8 @@ from typing import BinaryIO
 from sfumato.errors import FileFormatError, MissingFileError, ParameterTypeError
 
 
-def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file that is open for reading; pipes, devices, folders and files with holes are refused at once.
+def open_plain(path: str | os.PathLike[str], solid: bool = True) -> BinaryIO:
+    """A file that is open for reading; pipes, devices, folders and, if ``solid``, files with holes are refused at once.
 
     >>> open_plain("no-such-file")
     Traceback (most recent call last):
@@ -33,7 +33,7 @@ def open_plain(path: str | os.PathLike[str]) -> BinaryIO:
     except OSError as error:
         raise FileFormatError(f"{name}: cannot be read ({error.strerror})") from None
     try:
-        _check_solid(file.fileno(), name)
+        _check_solid(file.fileno(), name, solid)
     except BaseException:
         file.close()
         raise
@@ -81,13 +81,13 @@ def _checked(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def _check_solid(handle: int, name: str) -> None:
+def _check_solid(handle: int, name: str, solid: bool) -> None:
     """Refuse what has become something else since it was looked at, and what has holes."""
     seen = os.fstat(handle)
     if not stat.S_ISREG(seen.st_mode):
         raise FileFormatError(f"{name}: not a plain file")
     # Where a file system does not know of holes, the first one is said to be at the end.
-    if hasattr(os, "SEEK_HOLE") and seen.st_size and os.lseek(handle, 0, os.SEEK_HOLE) < seen.st_size:
+    if solid and hasattr(os, "SEEK_HOLE") and seen.st_size and os.lseek(handle, 0, os.SEEK_HOLE) < seen.st_size:
         raise FileFormatError(f"{name}: has holes, stretches of its {seen.st_size} bytes that nobody wrote")
     os.lseek(handle, 0, os.SEEK_SET)
 

@@ -28,7 +28,7 @@ def new(
 
     The private key is written without a password, for its owner's eyes only. Neither file is ever replaced.
     """
-    from sfumato.releases.container import write_atomically
+    from sfumato.plain_files import write_plain
     from sfumato.releases.signing import new_keys
 
     public = path.with_name(f"{path.name}.pub")
@@ -36,8 +36,8 @@ def new(
         if file.exists() or file.is_symlink():
             raise ParameterError(f"{file}: is there already, and a key is never replaced; choose another name")
     private, other, who = new_keys()
-    write_atomically(path, private, private=True)
-    write_atomically(public, other)
+    write_plain(path, private, private=True)
+    write_plain(public, other)
     rows = [
         ("fingerprint", [who]),
         ("private", [f"{path}  sign with --key; keep it safe"]),

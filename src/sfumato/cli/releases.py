@@ -88,10 +88,10 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
 
 def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]:
     """Who signed a file, in words and as plain data; ``--trust`` has been asked for when the file was read."""
-    from sfumato.releases.container import read
+    from sfumato.releases.container import read_bytes, unpacked
     from sfumato.releases.signing import check_signature, signed_with, trusted_keys
 
-    contents, trust = read(file), list(settings(ctx).trust)
+    contents, trust = unpacked(read_bytes(file)), list(settings(ctx).trust)
     if trust:  # again: it has been read again
         who = check_signature(contents, trusted_keys(trust))
         return f"by the key {who}, which you trust", {"key": who, "trusted": True}

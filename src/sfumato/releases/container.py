@@ -6,8 +6,6 @@ Nothing is computed from a file here, and nothing larger than the file is ever h
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,8 @@ from safetensors.numpy import save as pack
 
 from sfumato import strict_json
 from sfumato.bases.base import LARGEST_LATTICE
-from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError
+from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
+from sfumato.plain_files import open_plain
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -58,35 +57,28 @@ def packed(contents: Contents) -> bytes:
     return pack(contents.arrays, metadata=metadata)
 
 
-def write_atomically(path: str | os.PathLike[str], payload: bytes, private: bool = False) -> None:
-    """Write a whole file: a crash leaves the old one or none, never half of it.
-
-    Parameters
-    ----------
-    private
-        Whether only its owner may read it; else the umask says who may.
-    """
-    target = checked_path(path)
-    if not target.parent.is_dir():
-        raise MissingFileError(f"{target}: there is no such folder")
-    # In a folder of its own the file is made under the umask, and nobody else can put another in its place.
-    folder = tempfile.mkdtemp(dir=target.parent, prefix=".sfumato-")
-    temporary = os.path.join(folder, "whole")
-    try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
-        with os.fdopen(handle, "wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-        os.rmdir(folder)
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """All bytes of a plain file of a sensible size and a sensible header."""
+    name = os.fspath(checked_path(path))
+    # An array may have long stretches of noughts, which some file systems do not write down: holes alone say nothing.
+    with open_plain(name, solid=False) as file:
+        seen = os.fstat(file.fileno())
+        if seen.st_size > LARGEST_FILE:
+            raise FileFormatError(f"{name}: too large for a release ({seen.st_size} bytes)")
+        # But noise does not compress, so a large file that takes little of the disk is mostly holes.
+        if seen.st_size > _SPARSE and 2 * 512 * getattr(seen, "st_blocks", seen.st_size) < seen.st_size:
+            raise FileFormatError(f"{name}: {seen.st_size} bytes that are mostly holes: not a release")
+        start = file.read(8)
+        header = int.from_bytes(start, "little")
+        if len(start) < 8 or header > seen.st_size - 8:
+            raise FileFormatError(f"{name}: truncated, or not a sfumato release")
+        if header > LARGEST_HEADER:
+            raise FileFormatError(f"{name}: its header is too large for a release ({header} bytes)")
+        return start + file.read(seen.st_size - 8)  # never more than was seen, whoever writes meanwhile
 
 
-def read(path: str | os.PathLike[str]) -> Contents:
-    """The contents of a file, refusing anything that could be read in two ways or is not a plain file."""
-    payload = _read_bytes(os.fspath(path))
+def unpacked(payload: bytes) -> Contents:
+    """What the bytes of a file hold, refusing anything that could be read in two ways."""
     header = int.from_bytes(payload[:8], "little")
     described = strict_json.loads(payload[8 : 8 + header], LARGEST_HEADER)
     metadata = described.get("__metadata__") if isinstance(described, dict) else None
@@ -105,36 +97,3 @@ def read(path: str | os.PathLike[str]) -> Contents:
         if values.dtype != np.float64 or not np.isfinite(values).all():
             raise FileFormatError(f"array {name!r} must hold finite 64-bit numbers")
     return Contents(metadata[_DOCUMENT], arrays, metadata.get(_SIGNATURE))
-
-
-def _read_bytes(name: str) -> bytes:
-    """All bytes of a plain file of a sensible size: pipes, devices and folders are refused without waiting."""
-    try:
-        if not stat.S_ISREG(os.stat(name).st_mode):  # opening a pipe waits, opening a device may do anything
-            raise FileFormatError("cannot be read: a folder, a pipe or a device, not a plain file")
-        file = open(name, "rb", opener=_without_waiting)  # noqa: SIM115 closed below
-    except FileNotFoundError:
-        raise MissingFileError("there is no such file") from None
-    except OSError as error:
-        raise FileFormatError(f"cannot be read ({error.strerror})") from None
-    with file:
-        seen = os.fstat(file.fileno())
-        if not stat.S_ISREG(seen.st_mode):
-            raise FileFormatError("cannot be read: not a plain file")
-        if seen.st_size > LARGEST_FILE:
-            raise FileFormatError(f"too large for a release ({seen.st_size} bytes)")
-        # Noise does not compress, so a large file that takes little of the disk is mostly holes.
-        if seen.st_size > _SPARSE and 2 * 512 * getattr(seen, "st_blocks", seen.st_size) < seen.st_size:
-            raise FileFormatError(f"{seen.st_size} bytes that are mostly holes: not a release")
-        start = file.read(8)
-        header = int.from_bytes(start, "little")
-        if len(start) < 8 or header > seen.st_size - 8:
-            raise FileFormatError("truncated, or not a sfumato release")
-        if header > LARGEST_HEADER:
-            raise FileFormatError(f"its header is too large for a release ({header} bytes)")
-        return start + file.read(seen.st_size - 8)  # never more than was seen, whoever writes meanwhile
-
-
-def _without_waiting(name: str, flags: int) -> int:
-    """Open a file that may have become a pipe since it was looked at."""
-    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))

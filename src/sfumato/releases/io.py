@@ -18,6 +18,7 @@ from sfumato.core.certificate import SAME_PLACES
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError, SfumatoError
 from sfumato.harmless import printable
+from sfumato.plain_files import write_plain
 from sfumato.releases.base import Release
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.certified import granted_of
@@ -32,7 +33,7 @@ from sfumato.releases.codec import (
     encode_law,
 )
 from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.container import Contents, checked_path, packed, read, write_atomically
+from sfumato.releases.container import Contents, packed, read_bytes, unpacked
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
@@ -62,8 +63,6 @@ _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
 
-__all__ = ["FORMAT_VERSION", "load", "save", "write_atomically"]
-
 
 def save(release: Release, path: str | os.PathLike[str], key: Key | None = None) -> None:
     """Write a release to one file, signed if a private key is given."""
@@ -82,7 +81,7 @@ def save(release: Release, path: str | os.PathLike[str], key: Key | None = None)
     }
     arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
     contents = Contents(json.dumps(document, allow_nan=False), arrays)
-    write_atomically(path, packed(contents if signer is None else sign(contents, signer)))
+    write_plain(path, packed(contents if signer is None else sign(contents, signer)))
 
 
 def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
@@ -99,10 +98,10 @@ def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
     ...
     sfumato.errors.MissingFileError: no-such-file.sfumato: there is no such file
     """
-    name = os.fspath(checked_path(path))
-    trusted = None if trust is None else trusted_keys(trust)
+    trusted, payload = None if trust is None else trusted_keys(trust), read_bytes(path)
+    name = os.fspath(path)
     try:
-        contents = read(name)
+        contents = unpacked(payload)
         if trusted is not None:
             check_signature(contents, trusted)
         return _rebuilt(strict_json.loads(contents.text), contents)

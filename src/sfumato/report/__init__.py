@@ -28,6 +28,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
+from sfumato.plain_files import write_plain
 from sfumato.plotting import exact, number, quantity, short, views
 from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.figures import Figures
@@ -39,7 +40,6 @@ from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.io import write_atomically
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.uncertainty import half_width
@@ -70,7 +70,7 @@ def write(
     release: Drawable, path: str | os.PathLike[str], confidence: float = 0.95, tested: PublicTest | None = None
 ) -> None:
     """Write the page, whole or not at all; ``tested`` is how a classifier did on public records."""
-    write_atomically(path, render(release, confidence, Path(path).stem, tested).encode("utf-8"))
+    write_plain(path, render(release, confidence, Path(path).stem, tested).encode("utf-8"))
 
 
 def render(release: Drawable, confidence: float = 0.95, name: str = "release", tested: PublicTest | None = None) -> str:

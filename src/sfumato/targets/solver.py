@@ -31,7 +31,7 @@ _SLICE = 2.0**27  # slices of w
 _SLICES = 4
 _SLOPE = 2.0**20  # slices of the loss's slopes; BLOCK rows of them times 20-bit features stay below 2**53
 _SLOPE_SLICES = 3
-_NEWTON_PASSES = 1000  # a public number; dozens are usual, hundreds were seen on data made to be hard
+_NEWTON_PASSES = 10_000  # a public number; dozens are usual, hundreds were seen on data made to be hard
 
 
 class Examples(Protocol):

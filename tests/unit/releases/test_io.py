@@ -11,6 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
+from sfumato import plain_files
 from sfumato.bases.unit import from_unit
 from sfumato.errors import FileFormatError
 from sfumato.releases import container
@@ -193,7 +194,7 @@ def test_a_safetensors_file_of_others_is_refused(tmp_path):
 
 
 def test_a_directory_is_refused(tmp_path):
-    with pytest.raises(FileFormatError, match="cannot be read"):
+    with pytest.raises(FileFormatError, match="not a plain file"):
         sf.load(tmp_path)
 
 
@@ -437,7 +438,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(path, monkeypatch, step
     def fail(*arguments, **options):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(container.os, step, fail)
+    monkeypatch.setattr(plain_files.os, step, fail)
     with pytest.raises(OSError, match="full"):
         publish().save(path)
     monkeypatch.undo()
@@ -451,7 +452,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(path, monkeypatch
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(container.os, "fsync", interrupt)
+    monkeypatch.setattr(plain_files.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         publish().save(path)
     monkeypatch.undo()

@@ -22,7 +22,7 @@ ROWS = np.linspace(0, 1, 60)
 
 def collected(protocol, records):
     collector = protocol.collector()
-    collector.add_many(protocol.encode_many(records))
+    collector.add_batch(protocol.encode_many(records))
     return collector.release()
 
 
