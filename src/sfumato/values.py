@@ -129,9 +129,11 @@ def _of_array(values: Any) -> NDArray[Any]:
         # Not np.asarray of a series, which asks it for words that it looks for among its labels, too.
         array = np.asarray(values if isinstance(values, np.ndarray) else type(values).__array__(values))
     except Exception:  # a column of text that cannot be decoded: no numbers, whatever it says
-        return np.full(len(values) if hasattr(type(values), "__len__") else (), math.nan)
+        return np.full(_shape(values), math.nan)
+    if array.shape != _shape(values):  # numpy makes one axis or two of a column of records, as they have gaps
+        return np.full(_shape(values), math.nan)
     kind = array.dtype.kind
-    if kind == "f" and not isinstance(values, np.ndarray):  # whole numbers with a gap are doubles to numpy
+    if kind == "f" and array.ndim == 1 and not isinstance(values, np.ndarray):  # whole with a gap: doubles to numpy
         as_list = getattr(type(values), "to_pylist", None) or getattr(type(values), "to_list", None)
         return array if as_list is None else _objects(as_list(values))
     if kind == "c":
@@ -143,6 +145,13 @@ def _of_array(values: Any) -> NDArray[Any]:
         array = array.astype(object)
         array[hidden] = None
     return array
+
+
+def _shape(values: Any) -> tuple[int, ...]:
+    """What an array, a series or a frame says of its own shape, which is public."""
+    if hasattr(type(values), "shape"):
+        return tuple(values.shape)
+    return (len(values),) if hasattr(type(values), "__len__") else ()
 
 
 def _objects(values: Sequence[Any]) -> NDArray[Any]:

@@ -141,3 +141,11 @@ def test_labels_of_a_series_are_not_looked_at():
     for dtype in (float, object, "Int64"):
         assert doubles(pd.Series([1, 2], dtype=dtype).set_axis(labels, axis=0)).tolist() == [1.0, 2.0]
     assert doubles(pd.DataFrame({"a": [1.0, 2.0]}).set_axis(labels, axis=0)).tolist() == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize("inner", [1, None])
+def test_no_value_decides_on_the_number_of_axes(inner):
+    """numpy makes two axes of records without gaps, and one of others."""
+    records = pl.Series([{"a": inner}, {"a": 2}], dtype=pl.Struct({"a": pl.Int64}))
+    assert doubles(records).shape == (2,)
+    assert doubles(pa.table({"a": pa.array([inner, 2], pa.int64()), "b": [1.0, 2.0]})).shape == (2, 2)

@@ -237,7 +237,7 @@ def _select(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
 
 
 def _above(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    for value in data if several(data) else [data]:
+    for value in data if isinstance(data, list | tuple) else [data]:
         sf.AboveThreshold(0.0, 1.0, privacy).above(0.0 if several(value) else value)
     return None  # the answers are what was paid for
 

@@ -360,11 +360,37 @@ class Numbers(Container):
         return f"numbers({self.form})"
 
 
+@dataclass(frozen=True)
+class Series(Container):
+    """The same as a column of some type."""
+
+    columns: tuple[str, ...]
+    kind: Kind
+    name: str = "series"
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        value = values[self.columns[0]]
+        return self.kind.stored(value if self.kind.base == "number" else str(value))
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        return self.kind.hostile(rng)
+
+    def build(self, records: Sequence[Record]) -> Any:
+        return self.kind.column(list(records))
+
+    def __repr__(self) -> str:
+        return f"series({self.kind!r})"
+
+
 def several(value: Any) -> bool:
-    """Whether a value is a list or an array of values: how many there are is public."""
+    """Whether a value is a list, an array or a column of values: how many there are is public."""
+    columns = (pd.Series, pl.Series, pa.Array, pa.ChunkedArray)
     sequence = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)
-    return sequence or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return sequence or isinstance(value, columns) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def numbers(rng: Random, wanted: Wanted) -> Container:
+    if rng.random() < 0.3:
+        kinds = [kind for kind in (*ARROW, *PANDAS, *POLARS) if kind.base == "number" or kind.name == "object"]
+        return Series(wanted.columns, rng.choice(kinds))
     return Numbers(wanted.columns, rng.choice(["list", "whole list", "tuple", "scalar", "O", "int64", "float64"]))

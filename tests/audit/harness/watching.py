@@ -101,7 +101,7 @@ class Watch:
             "pipeline.charged": self._charged,
             "choosing.charged": self._charged,
             "targets.machine.draw_objective": lambda law: np.zeros(law.size),
-            "releases.io.write_atomically": self._write,
+            "releases.io.write_plain": self._write,
         }
 
     def printed(self) -> str:
