@@ -190,12 +190,12 @@ def certify_learner(
     norm, bound = "l2", apart * math.sqrt(learner.outputs) * (1 + 2.0**-48)
     if lattice is not None:  # at each point, each function moves by its features' norm times its distance
         norm, bound = "linf", (apart + 8 * learner.float_error) * longest_features(features, lattice) * (1 + 2.0**-40)
-    row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, _notes(users_kernel, learner.loss))
+    row = Certificate(norm, bound, privacy.neighbours, "proved", page, None, _notes(users_kernel, learner))
     return row.for_unit(privacy)
 
 
-def _notes(users_kernel: bool, loss: Loss) -> tuple[str, ...]:
+def _notes(users_kernel: bool, learner: Learner) -> tuple[str, ...]:
     """What the code cannot check."""
     kernel = ("the caller's kernel reads each record alone",) if users_kernel else ()
-    own = isinstance(loss, UserLoss | Declared)
+    own = isinstance(learner.loss, UserLoss | Declared)
     return (*kernel, *(("the caller's loss is convex, with the curvature that was declared",) if own else ()))
