@@ -22,6 +22,7 @@ from scipy.spatial.distance import cdist
 import sfumato as sf
 from opening import numbers_of
 from sfumato import pipeline
+from sfumato.bases import shares
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
 from sfumato.bases.reconstruction import PolynomialReconstruction
@@ -32,7 +33,7 @@ from sfumato.core.mechanism import Private, draw, publish
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
-from sfumato.targets import scores, shares
+from sfumato.targets import scores
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),

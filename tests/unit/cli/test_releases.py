@@ -89,7 +89,7 @@ class TestInspect:
 
     def test_not_a_release(self, sfumato, tmp_path):
         sfumato("inspect", "nothing.sfumato").failed(3, "nothing.sfumato: there is no such file")
-        sfumato("inspect", tmp_path).failed(3, "cannot be read")
+        sfumato("inspect", tmp_path).failed(3, "not a plain file")
         (tmp_path / "x.sfumato").write_text("not a release")
         for command in (["inspect"], ["plot"], ["report"]):
             sfumato(*command, "x.sfumato").failed(3, "x.sfumato")
