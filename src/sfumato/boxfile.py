@@ -145,8 +145,8 @@ def column_types(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
 def _header(name: str) -> list[str]:
     """The names in the first line. One line exactly: an open quote must not swallow records into a name."""
     opened = gzip.open if name.lower().endswith(".gz") else open
-    with opened(name, "rt", encoding="utf-8-sig", newline="") as file:
-        line = file.readline(_LONGEST_HEADER)
+    with opened(name, "rb") as file:  # as bytes: a reader of text would decode records, too
+        line = file.readline(_LONGEST_HEADER).decode("utf-8-sig")
     delimiter = "\t" if ".tsv" in name.lower()[-7:] else ","
     names = next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter, strict=True), [])
     # A first line without names is a record, and a template must not show one.

@@ -55,6 +55,12 @@ def positive_integer(name: str, value: object) -> int:
     return int(value)
 
 
+def shown(value: object) -> str:
+    """A value as an error shows it: data in the wrong place are private, and only their type is named."""
+    plain = value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) < 100)
+    return repr(value) if plain else type(value).__name__
+
+
 def true_or_false(name: str, value: object) -> bool:
     """Return ``value``, refusing what is not True or False."""
     if not isinstance(value, bool):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.accounting.charging import Payer, charged
 from sfumato.accounting.events import event_of_selection
-from sfumato.checks import one_of
+from sfumato.checks import one_of, shown
 from sfumato.core import selection
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Privacy
@@ -56,7 +56,7 @@ def select(
     'high'
     """
     if not isinstance(privacy, Privacy):
-        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
     candidates = list(candidates)
     bound, confidence = _read_sensitivity(sensitivity, privacy, len(candidates))
     array = doubles(scores)
@@ -139,7 +139,7 @@ class AboveThreshold(selection.AboveThreshold):
 
     def __init__(self, threshold: float, sensitivity: float, privacy: Privacy, ledger: Payer | None = None) -> None:
         if not isinstance(privacy, Privacy):
-            raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+            raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
         selection.check_threshold(threshold, sensitivity, privacy)  # before anything is paid
         with charged(ledger, event_of_selection("above-threshold", privacy, "above threshold")):
             super().__init__(threshold, sensitivity, privacy)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sfumato.accounting.charging import Payer, charged, check_payer
 from sfumato.accounting.events import event_of_release, event_of_selection
 from sfumato.bases.base import Basis
-from sfumato.checks import positive_integer, probability
+from sfumato.checks import positive_integer, probability, shown
 from sfumato.choosing import method_for, pick
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -79,11 +81,13 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     if not isinstance(target, Target):
         raise ParameterTypeError(f"target must be a target such as sf.KDE or sf.BlackBox, got {type(target).__name__}")
     if not isinstance(box, Box):
-        raise ParameterTypeError(f"box must be an sf.Box with public bounds (they are never inferred), got {box!r}")
+        raise ParameterTypeError(
+            f"box must be an sf.Box with public bounds (they are never inferred), got {shown(box)}"
+        )
     if not isinstance(privacy, Privacy):
-        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {privacy!r}")
+        raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
     if not isinstance(basis, Basis | Tuned) and not (isinstance(basis, str) and basis == "auto"):
-        raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={basis!r}")
+        raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}")
     target.check_box(box)
 
 
@@ -233,26 +237,26 @@ def release(
     _check(target, box, privacy, basis)
     check_payer(ledger)
     assert box is not None and privacy is not None
-    table = open_table(data, box, privacy.unit, target.columns)
-    gathered = target.gather(table, box, engine or MemoryEngine())
-    # The number of rows is public only where neighbours replace single rows.
-    n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
-    tuned = tune(target, gathered, box, n, privacy, basis, ledger)
-    target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
-    if target.chooses:
-        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
-    chosen, certificate = _certify(target, box, rest, n, tuned.basis)
-    door = target.door(rest)
-    noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
-    law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
-    target.check_law(law)
-    warn_of_random(at_door.confidence, privacy, 2)
-    private = target.coefficients(gathered, chosen, box, certificate)
-    if private.certificate != certificate or private.size != law.size:
-        raise PrivateDataError("the target computed a vector that is not the one it certified")
-    event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
-    with charged(ledger, event) as receipt:
-        noisy, law, at_door = publish(private, door, noise)
-    by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
-    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))
+    with np.errstate(all="ignore"):  # a warning that depends on values would be an output, and with np.seterr an error
+        table = open_table(data, box, privacy.unit, target.columns)
+        gathered = target.gather(table, box, engine or MemoryEngine())
+        # The number of rows is public only where neighbours replace single rows.
+        n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+        tuned = tune(target, gathered, box, n, privacy, basis, ledger)
+        target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
+        if target.chooses:
+            return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
+        chosen, certificate = _certify(target, box, rest, n, tuned.basis)
+        door, noise = target.door(rest), target.preferred_noise(certificate, rest) if noise == "auto" else noise
+        law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
+        target.check_law(law)
+        warn_of_random(at_door.confidence, privacy, 2)
+        private = target.coefficients(gathered, chosen, box, certificate)
+        if private.certificate != certificate or private.size != law.size:
+            raise PrivateDataError("the target computed a vector that is not the one it certified")
+        event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
+        by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
+        with charged(ledger, event) as receipt:
+            noisy, law, at_door = publish(private, door, noise)
+        promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
+        return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

@@ -214,3 +214,8 @@ def test_tables_that_cannot_be_read(tmp_path):
 def test_any_name_survives_a_template(name):
     text = template([(name, "number")], f"source {name}")
     assert tomllib.loads(text) == {"columns": {name: {}}}
+
+
+def test_records_in_another_encoding_do_not_hide_the_header(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"name,age\nJos\xe9,5\n")
+    assert column_types(tmp_path / "t.csv") == [("name", "unknown"), ("age", "unknown")]

@@ -222,7 +222,7 @@ def test_a_plan_checks_its_confidence(confidence):
 def test_a_missing_box_is_refused(target, box):
     with pytest.raises(ParameterTypeError, match="box") as error:
         sf.release(target, pl.DataFrame(DATA), box, PURE, basis=BASIS)
-    assert repr(box) in str(error.value)
+    assert str(error.value).endswith(repr(box) if box in (None, "auto") else type(box).__name__)  # a list may be data
     with pytest.raises(ParameterTypeError, match="box"):
         sf.plan(target, box, PURE, basis=BASIS)
 

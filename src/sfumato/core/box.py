@@ -82,7 +82,7 @@ class Categorical:
             raise ParameterTypeError(f"categories must be all text or all numbers, got categories={self.categories!r}")
         if len(self.categories) < 2 or len(set(self.categories)) < len(self.categories):
             raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
-        if any("\ud800" <= letter <= "\udfff" for c in self.categories if isinstance(c, str) for letter in c):
+        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for c in self.categories for letter in str(c)):
             raise ParameterError(
                 f"categories must be text that can be stored, got {self.categories!r}: half a character"
             )

@@ -8,8 +8,10 @@ stored, and compared rather than converted.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, time, timedelta
+from fractions import Fraction
 from numbers import Number
 from typing import Any
 from uuid import UUID
@@ -25,12 +27,24 @@ from sfumato.errors import SchemaError
 
 Floats = NDArray[np.float64]
 
-_COMPARABLE = (str, bytes, Number, date, time, timedelta, UUID, np.generic)
+_COMPARABLE = (str, bytes, Number, date, time, timedelta, UUID)
 
 
-def unlabelled(data: Any) -> Any:
-    """A frame or series without the labels of its rows: pandas looks into an index, whose values are private too."""
-    if hasattr(type(data), "set_axis") and hasattr(type(data), "iloc"):  # the object itself would look there
+def tabular(data: Any) -> Any:
+    """The same as a frame or series that narwhals knows, without the labels of its rows.
+
+    Converted by type, because numpy converts by value; and pandas looks into an index, whose values are private too.
+    """
+    library = type(data).__module__.partition(".")[0]
+    if library == "pyarrow":
+        import pyarrow as pa
+
+        if isinstance(data, pa.RecordBatch):
+            return pa.Table.from_batches([data])
+        return pa.chunked_array([data]) if isinstance(data, pa.Array) else data
+    if library == "pandas" and hasattr(type(data), "dtype") and not hasattr(type(data), "iloc"):  # an array or an index
+        data = sys.modules[library].Series(data)
+    if hasattr(type(data), "set_axis") and hasattr(type(data), "iloc"):  # the object itself would look among labels
         return data.set_axis(range(len(data)), axis=0)
     return data
 
@@ -165,7 +179,20 @@ def _as_arrow(series: Any) -> Any:
 def _key(value: Any) -> Any:
     """A value that can be compared with others; None for any other, and for what does not equal itself."""
     try:
+        if isinstance(value, np.generic):  # its own comparisons look at units, and not at hashes
+            value = _plain(value)
+        elif isinstance(value, str | bytes) and type(value) not in (str, bytes):  # one that compares in its own way
+            value = str.__str__(value) if isinstance(value, str) else bytes.__bytes__(value)
         known = isinstance(value, _COMPARABLE) or (isinstance(value, tuple) and None not in map(_key, value))
         return value if known and value == value and hash(value) is not None else None
     except Exception:  # whatever comparing raises, such as that of a signalling not-a-number
         return None
+
+
+def _plain(value: np.generic) -> Any:
+    """A value of numpy's as Python's own, which is equal to the same values; what has a unit stays with it."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return None if np.isnat(value) else (value.dtype.str, int(value.astype(np.int64)))
+    if isinstance(value, np.longdouble):
+        return Fraction(*value.as_integer_ratio())
+    return value.item()

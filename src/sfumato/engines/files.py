@@ -61,6 +61,8 @@ def open_file(data: str | Csv) -> File:
     if isinstance(data, Csv):
         return CsvFile(data.path, data.multiline)
     path = data
+    if "\n" in path:  # the text of a table, it seems, which no error may show
+        raise SchemaError("data must be a path to CSV or Parquet, got text of several lines")
     if path.lower().endswith((".parquet", ".pq")):
         return ParquetFile(path)
     if path.lower().endswith(_ENDINGS):
@@ -71,7 +73,7 @@ def open_file(data: str | Csv) -> File:
 def unnamed(path: str) -> SchemaError:
     """What is said of every first line that names none of the columns needed: it may be a record, and any of them."""
     return SchemaError(
-        f"{path}: the first line must name the columns that are needed, each once, and end with a newline; what it "
+        f"{path}: the first line must name the columns that are needed, each once; what it "
         "holds instead is not shown, as it may be a record"
     )
 
@@ -105,61 +107,78 @@ def ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 class ParquetFile:
-    """A Parquet file, or a folder of them, which is read whole."""
+    """A Parquet file, or a folder of files that have the same columns."""
 
     assumptions: tuple[str, ...] = ()
 
     def __init__(self, path: str) -> None:
-        from pyarrow import parquet
-
         self.path = path
-        self._table: Any = None
         with _readable(path):
-            if os.path.isfile(path):
-                with self._open() as file:
-                    self._schema, self._rows = file.schema_arrow, file.metadata.num_rows
-            else:
-                # Names of folders are no schema: one of them would decide on the type of all.
-                self._table = parquet.read_table(path, partitioning=None)
-                self._schema, self._rows = self._table.schema, self._table.num_rows
-        self.names: list[str] = self._schema.names
+            self._parts = [path] if os.path.isfile(path) else _files_in(path)
+            schemas = []
+            self._rows = 0
+            for part in self._parts:
+                with self._open(part) as file:
+                    schemas.append(file.schema_arrow.remove_metadata())
+                    self._rows += file.metadata.num_rows
+        # Casting one file's values to another's type would succeed or not as the values are.
+        if any(schema.names != schemas[0].names or schema.types != schemas[0].types for schema in schemas[1:]):
+            raise SchemaError(f"{path}: the files in this folder must have the same columns, of the same types")
+        self.schema = schemas[0]
+        self.names: list[str] = self.schema.names
         if len(set(self.names)) < len(self.names):
             raise SchemaError(f"{path}: two columns of the data have the same name")
 
-    def _open(self) -> Any:
+    def _open(self, part: str) -> Any:
         from pyarrow import parquet
 
         # Buffering ahead would keep the whole file; the buffer keeps a large row group from being held at once.
-        return parquet.ParquetFile(self.path, pre_buffer=False, buffer_size=2**18)
+        return parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**18)
 
     def check(self, declared: Mapping[str, Column]) -> None:
         for name in (name for name in declared if name in self.names):
-            kind = self._schema.field(name).type
+            kind = self.schema.field(name).type
             if is_text(declared[name]) and not holds_text(kind):
                 raise SchemaError(f"column {name!r} must hold text, as its categories do; its type is {kind}")
             if not is_text(declared[name]) and not holds_numbers(kind):
                 raise SchemaError(f"column {name!r} must be numeric or boolean; its type is {kind}")
 
     def whole(self, declared: Mapping[str, Column]) -> Any:
-        from pyarrow import parquet
+        import pyarrow as pa
 
         with _readable(self.path):
-            whole = parquet.read_table(self.path, partitioning=None) if self._table is None else self._table
-            return without_views(whole)
+            tables = []
+            for part in self._parts:
+                with self._open(part) as file:
+                    tables.append(without_views(file.read()))
+            return pa.concat_tables(tables)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
-        if self._table is not None:
-            yield from without_views(self._table.select(list(names))).to_batches(max_chunksize=_BATCH)
-            return
-        with _readable(self.path), self._open() as file:
-            batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
-            yield from ahead(map(without_views, batches))
+        with _readable(self.path):
+            for part in self._parts:
+                with self._open(part) as file:
+                    batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
+                    yield from ahead(map(without_views, batches))
 
     def stored(self, name: str) -> Iterator[Any]:
         return (batch.column(name) for batch in self.batches([name], {}))
 
     def rows(self) -> int:
         return int(self._rows)
+
+
+def _files_in(folder: str) -> list[str]:
+    """The files of a folder and of those in it, in order; names that begin with a dot or an underscore are not data.
+
+    Names of folders (``age=30``) are not read: one of them would decide on the type of a column.
+    """
+    found = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "._")
+        found += [os.path.join(place, name) for name in names if name[0] not in "._"]
+    if not found:
+        raise FileNotFoundError(folder)
+    return sorted(found)
 
 
 @dataclass(frozen=True)
@@ -201,7 +220,7 @@ class CsvFile:
         with self._open() as file:
             first = file.readline(_LONGEST_HEADER)
         self.names = _header(first, delimiter)
-        if len(set(self.names)) < len(self.names) or not self.names or not first.endswith(b"\n"):
+        if len(set(self.names)) < len(self.names) or not self.names or len(first) == _LONGEST_HEADER:
             raise unnamed(path)
         self._layout = Layout(len(self.names), delimiter.encode(), multiline)
 
@@ -296,6 +315,18 @@ def without_views(table: Any) -> Any:
     return table
 
 
+def check_pickable(schema: Any) -> None:
+    """Refuse types of which Arrow cannot pick rows: whether any are picked is private."""
+    import pyarrow as pa
+
+    for field in schema:
+        try:
+            without_views(pa.table({"made up": pa.nulls(2, field.type)})).filter(pa.array([True, False]))
+        except pa.ArrowException:
+            reason = f"is of type {field.type}, of which rows cannot be picked for sf.Person; leave it out"
+            raise SchemaError(f"column {field.name!r} {reason}") from None
+
+
 def holds_numbers(kind: Any) -> bool:
     """Whether an Arrow type is one of real numbers."""
     from pyarrow import types
@@ -307,7 +338,9 @@ def holds_text(kind: Any) -> bool:
     """Whether an Arrow type is one of text, as it is or in a dictionary."""
     from pyarrow import types
 
-    return str(kind.value_type if types.is_dictionary(kind) else kind) in ("string", "large_string", "string_view")
+    if types.is_dictionary(kind):  # of views Arrow makes no text
+        return str(kind.value_type) in ("string", "large_string")
+    return str(kind) in ("string", "large_string", "string_view")
 
 
 def is_text(column: Column) -> bool:

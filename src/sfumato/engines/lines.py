@@ -133,7 +133,7 @@ class _Marks:
     def plain(self, cells: int) -> Flags:
         """Which records have that many cells, in the eyes of every parser."""
         delimiters = np.flatnonzero(self.codes == self.delimiter)
-        good = (self.codes[self.starts] != _MARK) & (self.ends - self.starts < LONGEST)
+        good: Flags = (self.codes[self.starts] != _MARK) & (self.ends - self.starts < LONGEST)
         if self.odd is not None:
             quotes = np.flatnonzero(self.codes == _QUOTE)
             good &= self._well_quoted(quotes, self._owners(quotes))

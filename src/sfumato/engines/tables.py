@@ -28,9 +28,18 @@ from sfumato.engines.columns import (
     check_kind,
     clean_series,
     identifiers,
-    unlabelled,
+    tabular,
 )
-from sfumato.engines.files import Csv, File, check_header, is_text, open_file, without_views
+from sfumato.engines.files import (
+    Csv,
+    File,
+    ParquetFile,
+    check_header,
+    check_pickable,
+    is_text,
+    open_file,
+    without_views,
+)
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -210,7 +219,7 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if isinstance(data, np.ndarray):
         return _open_array(data, unit)
     try:
-        frame = nw.from_native(unlabelled(data), eager_only=True)
+        frame = nw.from_native(tabular(data), eager_only=True)
     except nw.exceptions.DuplicateError:
         raise SchemaError("two columns of the data have the same name") from None
     except TypeError:
@@ -223,12 +232,14 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
 
 def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     file = open_file(path)
-    check_header(file, [*needed, unit.column] if isinstance(unit, Person) else needed)
+    check_header(file, [*needed, str(unit.column)] if isinstance(unit, Person) else needed)
     _check_names(needed, file.names)
     file.check(declared)
     if not isinstance(unit, Person):
         return FileTable(file, declared)
     column = _person_column(unit, file.names)
+    if isinstance(file, ParquetFile):
+        check_pickable(file.schema)
     whole = itertools.chain.from_iterable(map(arrow_identifiers, file.stored(column)))
     return FileTable(file, declared, unit.rows_kept(whole))
 
@@ -239,8 +250,10 @@ def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str
         frame = nw.from_native(without_views(frame.to_native()), eager_only=True)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
         column = _person_column(unit, frame.columns)
-        kept = np.flatnonzero(unit.rows_kept(identifiers(frame[column])))
-        frame = frame[kept.tolist(), :]
+        if frame.implementation.is_pyarrow():
+            check_pickable(frame.to_native().schema)
+        if len(frame):  # no rows are no condition either, and would be refused
+            frame = frame.filter(unit.rows_kept(identifiers(frame[column])).tolist())
     return FrameTable(frame, declared)
 
 
@@ -286,7 +299,7 @@ def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return ArrayTable((first, second), len(first))
+    return ArrayTable((_unmasked(first), _unmasked(second)), len(first))
 
 
 def _open_array(array: NDArray[Any], unit: Unit) -> Table:
@@ -296,4 +309,12 @@ def _open_array(array: NDArray[Any], unit: Unit) -> Table:
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
         array = array[unit.rows_kept(array[:, unit.column].tolist())]
-    return ArrayTable(array, len(array))
+    return ArrayTable(_unmasked(array), len(array))
+
+
+def _unmasked(array: NDArray[Any]) -> NDArray[Any]:
+    """What is masked is missing."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    text = array.dtype.kind == "U"
+    return np.asarray(np.ma.filled(array if text else array_doubles(array), "" if text else np.nan))

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from sfumato.core.box import Box, Categorical, Column
 from sfumato.engines.cells import positions
-from sfumato.engines.columns import unlabelled
+from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
@@ -80,11 +80,13 @@ def read_features(data: Any, width: int | None = None) -> Features:
     """
     if sparse.issparse(data):
         raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
-    data = unlabelled(data)
+    data = tabular(data)
     try:
-        frame = nw.from_native(data, eager_only=True, pass_through=True)
+        frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
         raise SchemaError("two columns of X have the same name") from None
+    if isinstance(frame, nw.Series):  # by its type, before anybody looks at a value
+        raise _of_one_dimension(1)
     if isinstance(frame, nw.DataFrame):
         features = Features(data, _text_names(frame.columns), *frame.shape)
     else:
@@ -117,7 +119,7 @@ def _list_features(rows: Sequence[Any], width: int | None) -> Features:
 def _array_features(data: Any) -> Features:
     try:
         array = np.asarray(data)
-    except (TypeError, ValueError):  # the reason may name a value
+    except Exception:  # the reason may name a value
         raise SchemaError(f"X must be a table of numbers, got a {type(data).__name__} that is none") from None
     if array.dtype.kind == "c":
         raise SchemaError("Complex data not supported: X must hold real numbers")
@@ -127,13 +129,17 @@ def _array_features(data: Any) -> Features:
             "what a single value can be converted to is private"
         )
     if array.ndim != 2:
-        raise SchemaError(
-            f"X must be two-dimensional, got {array.ndim}-D. Reshape your data: array.reshape(-1, 1) if there is one "
-            "feature, array.reshape(1, -1) if there is one sample"
-        )
+        raise _of_one_dimension(array.ndim)
     if array.dtype.kind == "O" or isinstance(data, np.ma.MaskedArray):  # each value by itself
         array = doubles(data if isinstance(data, np.ma.MaskedArray) else array)
     return Features(array, None, *array.shape)
+
+
+def _of_one_dimension(dimension: int) -> SchemaError:
+    return SchemaError(
+        f"X must be two-dimensional, got {dimension}-D. Reshape your data: array.reshape(-1, 1) if there is one "
+        "feature, array.reshape(1, -1) if there is one sample"
+    )
 
 
 def declared_width(bounds: Any) -> int | None:

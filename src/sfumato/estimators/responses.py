@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 
 from sfumato.core.box import Box, Column
-from sfumato.engines.columns import unlabelled
+from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
 from sfumato.errors import SchemaError
 from sfumato.estimators.inputs import declared_texts, read_features
@@ -27,7 +27,7 @@ def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     """``(rows,)``: y as an array of text or doubles, whichever was declared."""
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
-    y = pa.chunked_array([y]) if isinstance(y, pa.Array) else unlabelled(y)  # a column that narwhals knows
+    y = pa.chunked_array([y]) if isinstance(y, pa.Array) else tabular(y)  # a column that narwhals knows
     given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         _warn_of_a_column()
@@ -73,13 +73,18 @@ def _of_array(y: Any, column: Column) -> NDArray[Any]:
         raise SchemaError("Complex data not supported: y must hold real numbers or text")
     if kind not in ("UTO" if text else "iufbTO"):  # T: numpy's text of any length
         raise SchemaError(f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {array.dtype}")
-    return declared_texts(array.tolist(), column) if text else doubles(array)
+    if text:
+        return declared_texts(array if kind == "U" else array.tolist(), column)
+    return doubles(array)
 
 
 def _entries(y: Any) -> NDArray[Any]:
     """A list's values as they are: numpy would let one of them decide how all others are read."""
     if hasattr(type(y), "__array__"):
-        return np.asarray(y)
+        try:
+            return np.asarray(y)
+        except Exception:  # the reason may name a value
+            raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none") from None
     if not isinstance(y, Sequence) or isinstance(y, str | bytes):
         raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none")
     return readable([value[0] if isinstance(value, list | tuple) and len(value) == 1 else value for value in y])

@@ -701,6 +701,88 @@ def test_a_signalling_not_a_number_warns_nobody(kind, target):
         assert len(open_table(data, box, "row").native) == 3
 
 
+def test_units_of_time_are_not_mixed_with_numbers():
+    months = np.timedelta64(5, "M")
+    for others in (
+        [Decimal(5), months],
+        [5, months],
+        [5.0, months],
+        [np.float32(5), months],
+        [np.longdouble(5), months],
+    ):
+        objects = np.array([*others, 5, None], dtype=object)
+        data = pd.DataFrame({"age": [5.0, 15.0, 25.0, 35.0], "id": objects})
+        assert chunks(open_table(data, AGE, sf.Person("id", 1)), AGE).ravel().tolist() == [5.0, 15.0]
+
+
+def test_text_that_compares_in_its_own_way_is_text():
+    class Rude(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            raise RuntimeError("private")
+
+    data = pd.DataFrame({"age": [5.0, 15.0, 25.0], "id": np.array([Rude("a"), "a", "b"], dtype=object)})
+    assert chunks(open_table(data, AGE, sf.Person("id", 1)), AGE).ravel().tolist() == [5.0, 25.0]
+
+
+@pytest.mark.parametrize("more", [1, 120])
+def test_dictionaries_of_chunks_are_not_put_together(more):
+    parts = [
+        pa.array([str(i) for i in range(place, place + many)]).dictionary_encode()
+        for place, many in ((0, 100), (100, more))
+    ]
+    column = pa.chunked_array([part.cast(pa.dictionary(pa.int8(), pa.string())) for part in parts])
+    data = pa.table({"age": np.zeros(100 + more), "id": column, "other": column})
+    assert open_table(data, AGE, sf.Person("id", 1)).rows == 100 + more
+
+
+@pytest.mark.parametrize("ids", [[None, None], ["a", None]])
+def test_types_of_which_no_rows_can_be_picked_are_refused_by_type(ids, tmp_path):
+    odd = pa.array([["a"], ["b"]], pa.list_(pa.string_view()))
+    data = pa.table({"age": [5.0, 15.0], "id": pa.array(ids, pa.string()), "other": odd})
+    with pytest.raises(SchemaError, match="'other' is of type"):
+        open_table(data, AGE, sf.Person("id", 1))
+    assert open_table(data, AGE, "row").rows == 2
+    views = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), pa.array(["f"], pa.string_view()))
+    for rows in (0, 2):  # of which Arrow makes no text, nor do we
+        assert open_table(pa.table({"sex": views[:rows]}), SEX, "row").native["sex"].to_pylist() == [None] * rows
+
+
+def test_a_record_batch_is_a_table():
+    batch = pa.record_batch({"age": [5.0, 500.0]})
+    assert chunks(open_table(batch, AGE, "row"), AGE).ravel().tolist() == [5.0, 110.0]
+
+
+def test_data_in_the_wrong_place_are_not_shown():
+    data, box, privacy = pd.DataFrame({"age": [12345.678]}), AGE, sf.Privacy(epsilon=1.0)
+    for call in (
+        lambda: sf.release(sf.KDE(1.0), box, data, privacy),
+        lambda: sf.release(sf.KDE(1.0), box, box, data),
+        lambda: sf.release(sf.KDE(1.0), data, box, privacy, basis=data),
+        lambda: sf.summarize(box, data, privacy),
+        lambda: sf.select([1, 2], [1.0, 2.0], sensitivity=1.0, privacy=data),
+    ):
+        with pytest.raises(ParameterTypeError) as caught:
+            call()
+        assert "12345" not in str(caught.value)
+
+
+def test_what_is_masked_is_missing():
+    masked = np.ma.array([1.0, 2.0, 50.0], mask=[False, False, True])
+    assert np.isnan(chunks(open_table(masked, AGE, "row"), AGE).ravel()).tolist() == [False, False, True]
+    whole = np.ma.array([1, 2, 50], mask=[False, False, True])
+    ((columns, values),) = open_table((whole, whole), AGE, "row").labelled(AGE, "y", AGE.columns[0], 5)
+    assert np.isnan(columns[0]).tolist() == np.isnan(values).tolist() == [False, False, True]
+
+
+def test_numbers_that_are_no_letters_are_no_category():
+    texts = np.array([0x110000, ord("f"), ord("m")], np.uint32).view("U1")
+    for order in ("<", ">"):
+        found = positions(texts.astype(texts.dtype.newbyteorder(order)) if order == "<" else texts, SEX.columns[0])
+        assert found.tolist() == [-1, 0, 1]
+
+
 def test_text_views_are_text(tmp_path):
     data = pa.table({"age": [5.0, 15.0, 25.0], "id": pa.array(["a", "a", "b"], pa.string_view())})
     parquet.write_table(data, tmp_path / "t.parquet")

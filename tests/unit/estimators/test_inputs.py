@@ -161,3 +161,37 @@ def test_the_index_of_a_data_frame_is_not_looked_at():
     y = pd.Series(["no", "yes"] * 10, dtype=object).set_axis(labels, axis=0)
     model = PrivateNaiveBayes(bounds={"x": (0, 1)}, classes=["no", "yes"], epsilon=1.0).fit(X, y)
     assert len(model.predict(X)) == 20
+
+
+def text_of_bytes(*values):
+    return pa.array(values, pa.binary()).view(pa.string())
+
+
+def test_a_refusal_shows_no_text_that_cannot_be_decoded():
+    said = set()
+    for first in (b"a", b"\xff"):
+        for column in (text_of_bytes(first, b"b"), pa.chunked_array([text_of_bytes(first, b"b")])):
+            with pytest.raises(SchemaError) as caught:
+                PrivateKernelDensity(bounds=[(0, 1)], epsilon=1.0).fit(column)
+            said.add(str(caught.value))
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("hostile", [b"no", b"\xff"])
+def test_record_batches_and_arrays_of_arrow_are_read_as_they_are_stored(hostile):
+    X = pa.record_batch({"x": np.linspace(0, 1, 20)})
+    y = text_of_bytes(hostile, *[b"no", b"yes"] * 9, b"no")
+    for response in (y, pa.chunked_array([y]), pa.record_batch({"y": y})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a column
+            PrivateNaiveBayes(bounds={"x": (0, 1)}, classes=["no", "yes"], epsilon=1.0).fit(X, response)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_arrays_of_pandas_are_read_as_they_are_stored(missing):
+    X = np.linspace(0, 1, 20)[:, None]
+    numbers = pd.array([pd.NA if missing else 1, *[0, 1] * 9, 1], dtype="Int64")
+    for y in (numbers, pd.Index(numbers), pd.Series(numbers)):
+        PrivateNaiveBayes(bounds=[(0, 1)], classes=[0, 1], epsilon=1.0).fit(X, y)
+    texts = pd.Categorical([None if missing else "yes", *["no", "yes"] * 9, "no"])
+    PrivateNaiveBayes(bounds=[(0, 1)], classes=["no", "yes"], epsilon=1.0).fit(X, texts)

@@ -285,3 +285,11 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_no_data_make_a_release_fail(name):
     assert np.isfinite(sf.release(target(), ODD[name], LINE, ONE)(NODES)).all()
+
+
+@pytest.mark.parametrize("position", [5e-324, 1e-200, 0.0, 1.0])
+def test_no_position_raises_under_the_callers_settings(position):
+    data = (np.array([0.2, position, 0.7]), np.array([0.5, 0.1, 0.9]))
+    with np.errstate(all="raise"):
+        target = sf.PriestleyChao(bandwidth=0.001, response="y", range=(0, 1))
+        sf.release(target, data, sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0))
