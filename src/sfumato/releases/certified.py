@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sfumato.core.calibration import calibrate
+from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
@@ -16,6 +16,16 @@ _SLACK = 1e-6  # another processor rounds an exponential another way; what that 
 def granted_of(promised: Guarantee) -> Privacy:
     """The grant behind a guarantee."""
     return Privacy(promised.epsilon, promised.delta or 0.0, promised.rho, promised.neighbours, promised.unit)
+
+
+def checked_noise(law: NoiseLaw, privacy: Privacy) -> Guarantee:
+    """What a law keeps, refusing less noise than its certificate, and rounding to its grid, call for."""
+    if law.certificate.exponent not in (None, law.exponent):
+        raise ParameterError("the noise and its certificate are on different grids")
+    needed, kept = calibrate(law.certificate, law.size, privacy, law.kind, law.exponent)
+    if law.scale < needed.scale * (1 - 1e-9):
+        raise ParameterError("there is less noise than the guarantee needs")
+    return kept
 
 
 def check_certificate(given: Certificate, needed: Certificate) -> None:

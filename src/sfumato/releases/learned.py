@@ -11,8 +11,8 @@ from sfumato.checks import one_of, whole_number
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
-from sfumato.releases.certified import as_stated, check_certificate, granted_of
-from sfumato.releases.codec import check_scale, decode_exponent, decode_fraction, exact_keys
+from sfumato.releases.certified import as_stated, check_certificate, checked_noise, granted_of
+from sfumato.releases.codec import decode_exponent, decode_fraction, exact_keys
 
 if TYPE_CHECKING:
     from sfumato.releases.machine import Handed
@@ -42,7 +42,7 @@ def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap,
     rest = (promised.epsilon - data["epsilon"], max(0.0, promised.delta - data["delta"]))
     if promised.mu is not None or rest[0] <= 0:
         raise ParameterError("the guarantee leaves nothing for the noise at the door")
-    check_scale(common["law"], Privacy(*rest, neighbours=promised.neighbours))
+    checked_noise(common["law"], Privacy(*rest, neighbours=promised.neighbours))
     return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
 
 

@@ -85,9 +85,19 @@ def weakened(document, factor):
     bound = noise["certificate"]["bound"] / factor
     whole = noise["certificate"]["exponent"] is not None and noise["certificate"]["norm"] != "l2"
     noise["certificate"]["bound"] = int(bound) if whole else bound
-    scale = Fraction(noise["scale"]) / (factor**2 if noise["kind"] == "gaussian" else factor)
+    power = 2 if noise["kind"] == "gaussian" else 1
+    scale = Fraction(noise["scale"]) / Fraction(factor) ** power
+    if noise["certificate"]["exponent"] is None:  # a finer grid, where rounding costs no more than before
+        noise["exponent"], scale = noise["exponent"] - 10, scale * 2 ** (10 * power)
     noise["scale"] = str(scale + (5 if noise["kind"] == "gaussian" else 0))
     return forged
+
+
+def coarser(law, bits):
+    """The same deviation in steps of another grid."""
+    law["exponent"] += bits
+    power = 2 * bits if law["kind"] == "gaussian" and "certificate" in law else bits
+    law["scale"] = str(Fraction(law["scale"]) / Fraction(2) ** power)
 
 
 def test_the_files_load_as_they_are(proved, tmp_path):
@@ -120,6 +130,23 @@ def test_a_stronger_relation_is_refused(proved, tmp_path):
     document["guarantee"]["neighbours"] = document["noise"]["certificate"]["relation"] = "replace"
     with pytest.raises(FileFormatError):
         loaded(tmp_path, document, arrays)
+
+
+@pytest.mark.parametrize("bits", [8, 60])
+def test_a_coarser_grid_needs_more_noise(proved, bits, tmp_path):
+    """Rounding moves neighbours up to a step further apart: noise that is small beside a step hides nothing."""
+    document, arrays = proved
+    coarser(document["noise"], bits)
+    with pytest.raises(FileFormatError):
+        loaded(tmp_path, document, arrays)
+
+
+def test_a_finer_grid_is_as_good(proved, tmp_path):
+    document, arrays = proved
+    if document["noise"]["certificate"]["exponent"] is not None:
+        pytest.skip("these numbers are on a grid already")
+    coarser(document["noise"], -4)
+    assert loaded(tmp_path, document, arrays).law.certificate.known in ("proved", "enforced")
 
 
 @pytest.mark.parametrize("known", ["stated", "sampled", "proved", "enforced"])
