@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sfumato.core.calibration import NoiseLaw, calibrate
-from sfumato.core.certificate import Certificate
+from sfumato.core.certificate import SAME_PLACES, Certificate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
@@ -52,7 +52,10 @@ def as_stated(common: dict[str, Any]) -> dict[str, Any]:
     law, promised = common["law"], common["guarantee"]
     if law.certificate.known == "sampled":
         raise ParameterError("nothing was sampled for this kind of release")
-    stated = replace(law, certificate=replace(law.certificate, known="stated"))
+    certificate = replace(law.certificate, known="stated")
+    if promised.unit != "row" and promised.neighbours == "replace" and SAME_PLACES not in certificate.assumptions:
+        certificate = replace(certificate, assumptions=(*certificate.assumptions, SAME_PLACES))
+    stated = replace(law, certificate=certificate)
     kept = calibrate(stated.certificate, law.size, granted_of(promised), law.kind)[1].assumptions
     rest = tuple(note for note in promised.assumptions if note not in kept)
     return {**common, "law": stated, "guarantee": replace(promised, assumptions=(*kept, *rest))}

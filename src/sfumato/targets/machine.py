@@ -16,8 +16,8 @@ from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import LinearKernel, UserKernel, kernel_of
 from sfumato.bases.landmarks import Coordinates, Landmarks, kappa_of, reach_of
-from sfumato.bases.learner import Learner, certify_learner
-from sfumato.bases.losses import Hinge, SmoothedHuber, Squared, loss_of
+from sfumato.bases.learner import Learner, certify_learner, unfit
+from sfumato.bases.losses import Hinge, Loss, SmoothedHuber, Squared, loss_of
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
@@ -146,21 +146,17 @@ class KernelMachine(Target):
 
     def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
         """Why a mechanism cannot serve, if so."""
-        squared = isinstance(self.loss, Squared)
-        if mechanism == "output":
-            private = privacy.neighbours != "replace" or privacy.unit != "row"
-            return "loss='squared' needs a public number of rows; use loss='huber'" if private and squared else None
-        if not self.loss.smooth and not squared:
-            return f"mechanism='objective' needs a twice differentiable loss of bounded slope, got loss={self.loss!r}"
-        if privacy.rho is not None or privacy.unit != "row":
-            return "mechanism='objective' needs epsilon (not rho) and unit='row'; use mechanism='output'"
-        if isinstance(basis, Bernstein):
+        if mechanism == "objective" and isinstance(basis, Bernstein):
             return "sf.Bernstein goes with mechanism='output'; objective noise is on the learner's coefficients"
-        return None
+        return unfit(self._loss_for(mechanism), mechanism, privacy)
+
+    def _loss_for(self, mechanism: str) -> Loss:
+        """A squared loss has no bounded slope, which noise in the objective needs: Huber's stands in."""
+        return SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
 
     def _with(self, mechanism: str, box: Box, n: int | None, privacy: Privacy, basis: Any) -> KernelMachine:
         """The same, settled on a mechanism."""
-        loss = SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
+        loss = self._loss_for(mechanism)
         kappa, rows, outputs = self._kappa(box), max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
         size = features_of(self.kernel, basis, box).size if isinstance(basis, Basis) else None
         strength = self.C
