@@ -26,6 +26,7 @@ from sfumato.targets.base import Chosen, Published, Target
 from sfumato.targets.sampled import warn_of_random
 from sfumato.targets.tuning import Tuned
 from sfumato.tuning import part_of, tune
+from sfumato.values import silently
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,8 @@ def _release_choices(
     """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
     chosen = _chosen_basis(target, box, privacy, n, basis, noise)
     method, promise = method_for(privacy), _resting_on(table, _choice_promise(privacy))
-    ballots = target.ballots(gathered, chosen, box, privacy)
+    with silently():
+        ballots = target.ballots(gathered, chosen, box, privacy)
     with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
         places = [pick(exact_doubles(b.scores), b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
     return target.finish(Chosen(target.picked(chosen, places), chosen, box, n, promise, receipt))
@@ -234,7 +236,8 @@ def release(
     check_payer(ledger)
     assert box is not None and privacy is not None
     table = open_table(data, box, privacy.unit, target.columns)
-    gathered = target.gather(table, box, engine or MemoryEngine())
+    with silently():
+        gathered = target.gather(table, box, engine or MemoryEngine())
     # The number of rows is public only where neighbours replace single rows.
     n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     tuned = tune(target, gathered, box, n, privacy, basis, ledger)
@@ -247,7 +250,8 @@ def release(
     law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
     warn_of_random(at_door.confidence, privacy, 2)
-    private = target.coefficients(gathered, chosen, box, certificate)
+    with silently():
+        private = target.coefficients(gathered, chosen, box, certificate)
     if private.certificate != certificate or private.size != law.size:
         raise PrivateDataError("the target computed a vector that is not the one it certified")
     event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)

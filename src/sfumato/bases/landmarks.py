@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 _BITS = 20  # of the fixed-point features: products and sums of them stay exact in doubles
 _MOST = 4096  # landmarks
-_ORTHONORMAL = 1e-4  # rounding leaves 2**26 units in the last place of that, and whoever wrote a file can gain as little
+_ORTHONORMAL = 1e-5  # how far a file's may be off: rounding, with eigenvalues down to 2**-26, leaves less than 1e-7
 _USUAL = {1: 33, 2: 81, 3: 216}  # landmarks of a box, by its dimension
 _USUAL_MANY = 256
 

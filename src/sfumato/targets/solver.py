@@ -81,16 +81,20 @@ class Weights:
         """The weights plus a step, renormalised."""
         return Weights(*_two_sum(self.high, step + self.low))
 
-    def slices(self) -> tuple[Floats, float]:
-        """``(size, 4 * outputs)`` whole numbers up to 2**27, and the power of two that the first of them count."""
-        exponent = math.frexp(max(float(np.abs(self.high).max()), 2.0**-900))[1]
-        rest, parts = self.high * (_SLICE * 2.0**-exponent), []
+    def slices(self) -> tuple[Floats, Floats]:
+        """``(size, 4 * outputs)`` whole numbers up to 2**27, and for each output what the first of them count.
+
+        That is a power of two of the output's own: a large one takes no digits from the others.
+        """
+        largest = np.maximum(np.abs(self.high).max(axis=1), 2.0**-900)
+        unit = np.ldexp(1.0 / _SLICE, np.frexp(largest)[1])
+        rest, parts = self.high / unit[:, None], []
         for i in range(_SLICES):
             if i == 2:  # all of the first double is in the first two, unless it is small beside the largest
-                rest = rest + self.low * (_SLICE**3 * 2.0**-exponent)
+                rest = rest + self.low * _SLICE**2 / unit[:, None]
             parts.append(np.rint(rest))
             rest = (rest - parts[-1]) * _SLICE
-        return np.concatenate(parts).T.copy(), 2.0**exponent / _SLICE
+        return np.concatenate(parts).T.copy(), unit
 
 
 def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
@@ -210,7 +214,8 @@ def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tu
         )
         if found.hessian is not None:
             factors = [new if ok else old for new, ok, old in zip(_factors(found), better, factors, strict=True)]
-        nearer = np.clip(before / np.maximum(before - after, 1e-300), 1 / 16, 1 / 2)  # where it would be for a parabola
+        # Where it would be for a parabola, of which the objective rises at a trial that is no better.
+        nearer = np.clip(before / np.where(better, 1.0, np.maximum(before - after, 1e-300)), 1 / 16, 1 / 2)
         length = np.where(better, np.minimum(1.0, 4 * length), length * nearer)
     return _descend(problem, weights, tolerance)
 
