@@ -89,5 +89,5 @@ def _whole(values: Any) -> NDArray[np.int64]:
     if array.dtype.kind in "iub":
         return clamp_integers(array)
     if array.dtype.kind == "f":
-        return round_vector(_finite(array.astype(np.float64)), 0)
+        return round_vector(_finite(doubles(array)), 0)
     return np.fromiter((as_whole(value, CLAMP) for value in array.flat), np.int64, array.size).reshape(array.shape)

@@ -119,7 +119,8 @@ def doubles(values: Any) -> Floats:
     """
     array = readable(values)
     if array.dtype != object:
-        return array.astype(np.float64)
+        with np.errstate(all="ignore"):  # a signalling NaN warns, and a warning that depends on values is an output
+            return array.astype(np.float64)
     return np.fromiter(map(as_double, array.flat), np.float64, array.size).reshape(array.shape)
 
 
@@ -150,7 +151,8 @@ def _of_array(values: Any) -> NDArray[Any]:
         as_list = getattr(type(values), "to_pylist", None) or getattr(type(values), "to_list", None)
         return array if as_list is None else _objects(as_list(values))
     if kind == "c":
-        array = np.where(array.imag == 0, array.real, math.nan)
+        with np.errstate(all="ignore"):
+            array = np.where(array.imag == 0, array.real, math.nan)
     elif kind not in "iufbO":
         return np.full(array.shape, math.nan)
     hidden = values.mask if isinstance(values, np.ma.MaskedArray) else np.False_

@@ -21,6 +21,7 @@ PUBLIC = [
     "Coordinates",
     "CosineMoments",
     "Cosines",
+    "Csv",
     "CurveRelease",
     "DensityRelease",
     "FunctionRelease",

@@ -1,6 +1,7 @@
 """Noise for people who know what they do: shapes, types, grids, refusals."""
 
 import math
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -149,7 +150,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("integer", [False, True])
 @pytest.mark.parametrize("add", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("bad", HOSTILE, ids=repr)
+@pytest.mark.parametrize("bad", HOSTILE, ids=lambda value: type(value).__name__)
 def test_what_is_no_number_counts_as_zero_and_nothing_else_changes(no_noise, add, bad, integer):
     clean, found = add([0, 20], integer=integer), add([bad, 20], integer=integer)
     assert (found.tolist(), found.dtype, found.shape) == (clean.tolist(), clean.dtype, clean.shape)
@@ -217,3 +218,13 @@ def test_whole_vectors_need_a_whole_bound_at_most(bound, expected, monkeypatch):
     laplace([1, 2], l1=bound, epsilon=1.0, integer=True)
     assert seen[0].scale == expected
     assert seen[0].exponent == 0
+
+
+@pytest.mark.parametrize("integer", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
+def test_a_signalling_not_a_number_warns_nobody(integer, dtype):
+    values = np.zeros(2, dtype)
+    values.view(np.uint32)[:1] = 0x7F800001
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        assert sf.noise.laplace(values, l1=1.0, epsilon=1.0, integer=integer).shape == (2,)

@@ -20,7 +20,6 @@ from sfumato.cli.options import blaming, declared_file, paying_account, person_u
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
-from sfumato.engines.files import listed
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.extras import need
 
@@ -68,14 +67,14 @@ def check_names(data: Path, options: Mapping[str, str], privacy: sf.Privacy) -> 
         there = [name for name, _ in column_types(data)]
     except SchemaError:
         return
-    if not set(options) & set(there):
-        return  # the first line may be a record: whoever opens it knows what to say
     unit = privacy.unit
     person = {str(unit.column): "--person"} if isinstance(unit, sf.Person) else {}
-    for name, option in {**options, **person}.items():
+    wanted = {**options, **person}
+    if not set(wanted) & set(there):
+        return  # the first line may be a record: whoever opens it knows what to say
+    for name, option in wanted.items():
         if name not in there:
-            others = listed(there, [*options, *person])
-            raise SchemaError(f"{option} {name}: {data.name} has no such column ({others})")
+            raise SchemaError(f"{option} {name}: {data.name} has no such column, it has {', '.join(there)}")
 
 
 @dataclass(frozen=True)

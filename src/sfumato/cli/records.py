@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical, Periodic
 from sfumato.engines.cells import positions
-from sfumato.engines.files import Csv, File, listed, open_file
+from sfumato.engines.files import Csv, File, check_header, open_file
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import SchemaError
 
@@ -82,9 +82,12 @@ def open_records(data: Path | Csv, names: Sequence[str]) -> File:
     """Open a file and refuse one that lacks a column; no record is read."""
     path = data.path if isinstance(data, Csv) else str(data)
     file = open_file(data if isinstance(data, Csv) else path)
+    check_header(file, names)
     missing = [name for name in names if name not in file.names]
     if missing:
-        raise SchemaError(f"{path}: no column {missing[0]!r}, which the learner needs ({listed(file.names, names)})")
+        raise SchemaError(
+            f"{path}: no column {missing[0]!r}, which the learner needs; it has {', '.join(map(repr, file.names))}"
+        )
     return file
 
 

@@ -33,7 +33,8 @@ class Interval:
 
     def clean(self, values: Floats) -> Floats:
         """Map every value into the bounds, one record at a time; missing values stay missing."""
-        return np.clip(values, self.low, self.high)
+        with np.errstate(all="ignore"):  # a signalling NaN warns, and a warning that depends on values is an output
+            return np.clip(values, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Integer(Interval):
             raise ParameterError(f"there is no whole number between low={self.low!r} and high={self.high!r}")
 
     def clean(self, values: Floats) -> Floats:
-        return np.clip(np.rint(values), np.ceil(self.low), np.floor(self.high))
+        with np.errstate(all="ignore"):
+            return np.clip(np.rint(values), np.ceil(self.low), np.floor(self.high))
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,10 @@ class Periodic(Interval):
     kind = "periodic"
 
     def clean(self, values: Floats) -> Floats:
-        finite = np.where(np.isfinite(values), values, np.nan)
-        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+        with np.errstate(all="ignore"):
+            finite = np.where(np.isfinite(values), values, np.nan)
             wrapped = self.low + np.mod(finite - self.low, self.high - self.low)
-        return np.clip(wrapped, self.low, self.high)
+            return np.clip(wrapped, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,10 @@ class Categorical:
             raise ParameterTypeError(f"categories must be all text or all numbers, got categories={self.categories!r}")
         if len(self.categories) < 2 or len(set(self.categories)) < len(self.categories):
             raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
+        if any("\ud800" <= letter <= "\udfff" for c in self.categories if isinstance(c, str) for letter in c):
+            raise ParameterError(
+                f"categories must be text that can be stored, got {self.categories!r}: half a character"
+            )
 
 
 Column = Interval | Categorical

@@ -76,10 +76,11 @@ def unnamed(path: str) -> SchemaError:
     )
 
 
-def listed(names: Sequence[str], needed: Iterable[str]) -> str:
-    """The columns that there are, for an error; but a first line that names none of those needed may be a record."""
-    there = set(names) & set(needed)
-    return f"there are {', '.join(map(repr, names))}" if there else "nor any other that is needed"
+def check_header(file: File, needed: Iterable[str]) -> None:
+    """Refuse a CSV file whose first line has none of the names that are needed; those of other files are no records."""
+    wanted = set(needed)
+    if isinstance(file, CsvFile) and wanted and not wanted & set(file.names):
+        raise unnamed(file.path)
 
 
 @contextmanager
@@ -118,7 +119,8 @@ class ParquetFile:
                 with self._open() as file:
                     self._schema, self._rows = file.schema_arrow, file.metadata.num_rows
             else:
-                self._table = parquet.read_table(path)
+                # Names of folders are no schema: one of them would decide on the type of all.
+                self._table = parquet.read_table(path, partitioning=None)
                 self._schema, self._rows = self._table.schema, self._table.num_rows
         self.names: list[str] = self._schema.names
         if len(set(self.names)) < len(self.names):
@@ -142,7 +144,8 @@ class ParquetFile:
         from pyarrow import parquet
 
         with _readable(self.path):
-            return without_views(parquet.read_table(self.path) if self._table is None else self._table)
+            whole = parquet.read_table(self.path, partitioning=None) if self._table is None else self._table
+            return without_views(whole)
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         if self._table is not None:

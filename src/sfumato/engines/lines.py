@@ -24,6 +24,7 @@ Flags = NDArray[np.bool_]
 BLOCK = 2**20  # bytes of a file at a time
 LONGEST = 2**24  # bytes; a longer record is torn, so that no record decides how much memory is needed
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
+_MARK = 0xEF  # how a byte-order mark begins: parsers skip one where they start to read
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Layout:
             if end:
                 yield run[:end]
             rest = run[end:]
-            if len(rest) > LONGEST:  # torn, and as open as it was
+            if len(rest) > LONGEST:  # torn, wherever blocks begin, and as open as it was
                 rest = self.delimiter * self.cells + rest.count(b'"') % 2 * b'"'
         if rest:
             left_open = self.multiline and rest.count(b'"') % 2
@@ -87,7 +88,7 @@ class Layout:
         parts, done = [], 0
         for place in doubtful.tolist():
             start, end = int(marks.starts[place]), int(marks.ends[place]) + 1
-            parts += [run[done:start], self._mended(run[start:end])]
+            parts += [run[done:start], self._mended(run[start:end]) if end - start <= LONGEST else self.empty]
             done = end
         return b"".join([*parts, run[done:]]), len(marks.ends)
 
@@ -132,7 +133,7 @@ class _Marks:
     def plain(self, cells: int) -> Flags:
         """Which records have that many cells, in the eyes of every parser."""
         delimiters = np.flatnonzero(self.codes == self.delimiter)
-        good = np.ones(len(self.ends), dtype=bool)
+        good = (self.codes[self.starts] != _MARK) & (self.ends - self.starts < LONGEST)
         if self.odd is not None:
             quotes = np.flatnonzero(self.codes == _QUOTE)
             good &= self._well_quoted(quotes, self._owners(quotes))

@@ -30,7 +30,7 @@ from sfumato.engines.columns import (
     identifiers,
     unlabelled,
 )
-from sfumato.engines.files import Csv, File, is_text, listed, open_file, unnamed, without_views
+from sfumato.engines.files import Csv, File, check_header, is_text, open_file, without_views
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
@@ -223,13 +223,12 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
 
 def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     file = open_file(path)
-    if needed and not set(needed) & set(file.names):
-        raise unnamed(file.path)
+    check_header(file, [*needed, unit.column] if isinstance(unit, Person) else needed)
     _check_names(needed, file.names)
     file.check(declared)
     if not isinstance(unit, Person):
         return FileTable(file, declared)
-    column = _person_column(unit, file.names, needed)
+    column = _person_column(unit, file.names)
     whole = itertools.chain.from_iterable(map(arrow_identifiers, file.stored(column)))
     return FileTable(file, declared, unit.rows_kept(whole))
 
@@ -239,7 +238,7 @@ def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str
     if frame.implementation.is_pyarrow():
         frame = nw.from_native(without_views(frame.to_native()), eager_only=True)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
-        column = _person_column(unit, frame.columns, needed)
+        column = _person_column(unit, frame.columns)
         kept = np.flatnonzero(unit.rows_kept(identifiers(frame[column])))
         frame = frame[kept.tolist(), :]
     return FrameTable(frame, declared)
@@ -249,14 +248,14 @@ def _check_names(needed: Sequence[str], names: Sequence[str]) -> None:
     missing = [name for name in needed if name not in names]
     if missing:
         raise SchemaError(
-            f"the data have no column {missing[0]!r} ({listed(names, needed)}); name the columns of the data in the "
+            f"the data have no column {missing[0]!r} (they have {list(names)}); name the columns of the data in the "
             "box, or, where the function's inputs are not data columns, in BlackBox(columns=[...])"
         )
 
 
-def _person_column(unit: Person, names: Sequence[str], needed: Sequence[str]) -> str:
+def _person_column(unit: Person, names: Sequence[str]) -> str:
     if unit.column not in names:
-        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart ({listed(names, needed)})")
+        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {list(names)}")
     return str(unit.column)
 
 

@@ -103,7 +103,8 @@ def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
         contents = unpacked(payload)
         if trusted is not None:
             check_signature(contents, trusted)
-        return _rebuilt(strict_json.loads(contents.text), contents)
+        with np.errstate(all="ignore"):  # what overflows is refused, and a stranger's file warns nobody
+            return _rebuilt(strict_json.loads(contents.text), contents)
     except FileFormatError as error:
         raise type(error)(f"{name}: {_shortened(error)}") from None
     except MemoryError:  # that is the machine's

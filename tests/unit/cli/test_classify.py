@@ -193,7 +193,7 @@ def test_the_mechanism_can_be_asked_for(sfumato, here):
         ([*AGE, "--label", "disease=yes,yes"], "categories must be two or more different values"),
         ([*AGE, "--label", "disease=yes,"], "it must be NAME=CATEGORY"),
         ([*AGE, "--label", "=yes,no"], "it must be NAME=CATEGORY"),
-        ([*AGE, "--label", "sick=yes,no"], "--label sick: cohort.csv has no such column (there are 'patient', 'age'"),
+        ([*AGE, "--label", "sick=yes,no"], "--label sick: cohort.csv has no such column, it has patient, age"),
         ([*LABEL], "a label told from which columns? give --column"),
         ([*LABEL, "--column", "age"], "--column must be NAME:LOW:HIGH"),
         ([*LABEL, "--column", "age:110:0"], "low must be below high"),
@@ -252,7 +252,7 @@ def test_other_refusals(sfumato, here):
     sfumato("classify", "cohort.csv", *QUICK, "--public-test", "no.csv").failed(3, "--public-test: no.csv: there is no")
     (here / "half.csv").write_text("age\n1\n")
     sfumato("classify", "cohort.csv", *QUICK, "--public-test", "half.csv").failed(
-        2, "--public-test: half.csv: no column 'disease', which the learner needs (there are 'age'"
+        2, "--public-test: half.csv: no column 'disease', which the learner needs; it has 'age'"
     )
     many = [f"x{i}:0:1" for i in range(4)]
     with pytest.raises(ParameterError, match="linear, which is the default for more than 3 columns"):

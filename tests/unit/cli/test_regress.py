@@ -167,7 +167,7 @@ def test_priestley_chao(sfumato, here):
         ([*AGE, *BP, "--response", "bmi:10:60"], "--response is given 2 times (bp:60:220, bmi:10:60)"),
         (
             [*AGE, "--response", "pulse:0:200"],
-            "--response pulse: cohort.csv has no such column (there are 'patient'",
+            "--response pulse: cohort.csv has no such column, it has patient, age",
         ),
         ([*BP], "bp regressed on which columns? give --column"),
         ([*BP, "--column", "age"], "--column must be NAME:LOW:HIGH"),

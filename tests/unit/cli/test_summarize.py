@@ -139,7 +139,7 @@ def test_a_plan_reads_nothing_and_spends_nothing(sfumato, here):
         ((*QUICK, "--neighbours", "all"), "--neighbours must be one of"),
         ((*QUICK, "--person", "patient"), "--person must be COLUMN:MAXROWS"),
         ((*QUICK, "--person", "nobody:2"), "--person nobody: cohort.csv has no such column"),
-        ((*QUICK, "--column", "weight:0:9"), "--column weight: cohort.csv has no such column"),
+        ((*QUICK, "--column", "weight:0:9"), "cohort.csv: the first line must name the columns that are needed"),
         ((*QUICK, "--column", "age", "--column", "age"), "--column age is given twice"),
         ((*QUICK, "--expected-rows", "0"), "--expected-rows must be at least 1"),
         ((*QUICK, "-o", "no/where.sfumato"), "there is no folder 'no'"),

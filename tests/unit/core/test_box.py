@@ -233,3 +233,8 @@ def test_a_record_far_beyond_a_tiny_norm_keeps_within_it():
     """Scaling by a quotient that is subnormal loses digits, and can end outside."""
     box = Box([(0, 3.2701220257039876e112)], max_norm=1e-200)
     assert 0.99e-200 < box.clean(np.array([[3.2701220257039876e112]]))[0, 0] <= 1e-200
+
+
+def test_categories_are_text_that_can_be_stored():
+    with pytest.raises(ParameterError, match="can be stored"):
+        Categorical(["a", "\ud800"])

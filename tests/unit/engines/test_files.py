@@ -200,6 +200,16 @@ def test_a_folder_of_parquet_files(tmp_path):
     assert count(tmp_path / "t.parquet")[1][:2] == [2, 1]
 
 
+def test_names_of_folders_are_not_read(tmp_path):
+    """``age=30`` and ``age=unknown`` would let one record decide on the type of all."""
+    for name in ("age=01", "age=1", "age=a"):
+        (tmp_path / "t.parquet" / name).mkdir(parents=True)
+        write(tmp_path / "t.parquet" / name / "a.parquet", {"bmi": [20.0]})
+    with pytest.raises(SchemaError, match="'age'"):
+        open_table(tmp_path / "t.parquet", AGE, "row")
+    assert open_table(tmp_path / "t.parquet", sf.Box({"bmi": (10, 60)}), "row").native.column_names == ["bmi"]
+
+
 def test_two_parquet_columns_of_one_name_are_refused(tmp_path):
     both = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["age", "age"])
     with pytest.raises(SchemaError, match="same name"):
@@ -313,6 +323,32 @@ def test_a_torn_line_is_a_record_without_values_in_its_place(line, place, ending
 def test_an_unclosed_quote_spoils_one_record(tmp_path):
     (tmp_path / "t.csv").write_text("age,sex\n" + "5,f\n" * 500 + '5,"f\n' + "5,f\n" * 499)
     assert count(tmp_path / "t.csv", BOTH, (11, 2)) == (1000, [[999, 0], *[[0, 0]] * 10])
+
+
+def test_a_byte_order_mark_is_skipped_nowhere_but_in_the_header(tmp_path, monkeypatch):
+    """Arrow skips one at the start of what it is given, and what that is depends on the lengths of other records."""
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    for length in range(70):
+        content = [b"\xef\xbb\xbfage,sex", b"5,f" + b" " * length, *[b"\xef\xbb\xbf15,m"] * 20, b"25,f", b""]
+        (tmp_path / "t.csv").write_bytes(b"\n".join(content))
+        assert [age for age, _ in records(tmp_path / "t.csv")] == [5.0, *[None] * 20, 25.0]
+        assert records(tmp_path / "t.csv", AGE, sf.Person("age", 1)) == [(5.0,), (None,), (25.0,)]
+
+
+@pytest.mark.parametrize("multiline", [False, True])
+def test_which_record_is_too_long_does_not_depend_on_others(multiline, tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "BLOCK", 2**6)
+    monkeypatch.setattr(lines, "LONGEST", 2**8)
+    for size in (2**8 - 2, 2**8 - 1, 2**8, 2**8 + 1, 300, 383, 500):
+        found = set()
+        for length in range(1, 70, 3):
+            (tmp_path / "t.csv").write_bytes(
+                b"age,sex\n" + b"5,f".ljust(length) + b"\n" + b"15,m".ljust(size) + b"\n25,f\n"
+            )
+            _, middle, last = records(sf.Csv(tmp_path / "t.csv", multiline=multiline))
+            assert last == (25.0, "f")
+            found.add(middle[0])
+        assert found == {15.0 if size < 2**8 else None}
 
 
 def test_no_record_is_too_long(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+import warnings
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -681,6 +682,23 @@ def test_rows_may_all_belong_to_nobody(make):
     assert table.rows == 0
     assert list(table.native["age"]) == []
     assert [len(part) for part in table.chunks(AGE, 5)] == []
+
+
+SIGNALLING = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)[0]
+
+
+@pytest.mark.parametrize("kind", [sf.Integer(0, 110), (0, 110), sf.Periodic(0, 110)])
+@pytest.mark.parametrize("target", ["mean", "sum", "variance", "count", "histogram"])
+def test_a_signalling_not_a_number_warns_nobody(kind, target):
+    values = np.array([5.0, 0.0, 15.0])
+    values[1] = SIGNALLING
+    data, box = pd.DataFrame({"age": values}), sf.Box({"age": kind})
+    if isinstance(kind, sf.Periodic) and target != "count":
+        return
+    with warnings.catch_warnings(), np.errstate(all="warn"):
+        warnings.simplefilter("error")
+        sf.release(sf.Statistic(target, "age"), data, box, sf.Privacy(epsilon=1.0))
+        assert len(open_table(data, box, "row").native) == 3
 
 
 def test_text_views_are_text(tmp_path):

@@ -148,7 +148,7 @@ def test_points_have_the_width_of_the_fit():
             model.predict(points)
 
 
-@pytest.mark.parametrize("data", [{"age": [1.0]}, {1.0}, iter([[1.0]]), None, 5.0, "ages.csv", b"ab"], ids=str)
+@pytest.mark.parametrize("data", [{"age": [1.0]}, {1.0}, iter([[1.0]]), None, 5.0, "ages.csv", b"ab"], ids=type)
 def test_what_is_neither_a_list_nor_a_table_is_refused_by_its_type(data):
     with pytest.raises(SchemaError, match=r"X must (be|hold)"):
         read_features(data, 1)
