@@ -310,10 +310,11 @@ def test_a_monstrous_offset_takes_no_digits_from_other_outputs(power, monkeypatc
     offset, tolerance = np.zeros((3, 2)), C * 2.0**-45
     offset[0, 0] = C * 2.0**power
     counted(monkeypatch, 400)
-    found = minimise(
-        problem(Fixed(features, targets), Logistic(), C, offset),
-        np.maximum(tolerance, 2.0**-47 * np.linalg.norm(offset, axis=1)),
-    )
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = minimise(
+            problem(Fixed(features, targets), Logistic(), C, offset),
+            np.maximum(tolerance, 2.0**-47 * np.linalg.norm(offset, axis=1)),
+        )
     alone = minimise(problem(Fixed(features, targets[:, 1:]), Logistic(), C), tolerance)
     assert np.linalg.norm(found[1:] - alone, axis=1).max() <= 4 * tolerance
 
