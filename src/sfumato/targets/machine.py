@@ -220,11 +220,14 @@ class KernelMachine(Target):
         examples = FixedPoint(gathered, features)
         # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
         digits = _DIGITS * np.linalg.norm(offset, axis=1)
-        weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
+        known = examples.known() if learner.guessed else 0
+        weight = float(learner.weight(known))
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             few, apart = examples.sample(rows)  # each of them stands for so many
+            if learner.guessed:  # but together for no more than there are, wherever the responses are
+                apart = min(apart, known / max(1, few.known()))
             start = minimise(
                 replace(problem, examples=few, scale=problem.scale * apart),
                 np.maximum(2.0**-20 * learner.longest, digits),

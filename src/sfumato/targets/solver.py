@@ -187,11 +187,16 @@ def minimise(problem: Problem, tolerance: float | Floats, start: Floats | None =
 
 
 def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tuple[Weights, Point]:
-    """Newton's method on the gradient: each step is halved until the norm falls; and then, if need be, descent."""
+    """Newton's method: each step is shortened until the objective falls, or the gradient halves; then descent, if need be.
+
+    A gradient counts as halved only against the smallest so far: the objective may rise on the way, and without that
+    memory the two ways of being better could undo each other for ever.
+    """
     point = evaluate(problem, weights, curved=True)
     factors = _factors(point)
     length = np.ones(len(point.norms))
     ratio = np.ones(len(point.norms))
+    smallest = point.norms
     for _ in range(_NEWTON_PASSES):
         if (point.norms <= tolerance).all():
             return weights, point
@@ -206,7 +211,8 @@ def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tu
         found = evaluate(problem, trial, curved=not last)
         # Along the step the objective falls at first, and falls still at a trial that is not beyond the lowest point.
         before, after = (np.einsum("ij,ij->i", g, step) for g in (point.gradient, found.gradient))
-        better = ~going | (after >= 0) | (found.norms <= (1 - length / 4) * point.norms)
+        better = ~going | (after >= 0) | (found.norms <= smallest / 2)
+        smallest = np.where(better, np.minimum(smallest, found.norms), smallest)
         ratio = np.where(better & (length == 1), found.norms / np.maximum(point.norms, 1e-300), 1.0)
         weights = Weights(_chosen(better, trial.high, weights.high), _chosen(better, trial.low, weights.low))
         point = Point(

@@ -10,7 +10,10 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
+from sfumato.bases.kernels import RBF
+from sfumato.bases.landmarks import Landmarks, feature_map
 from sfumato.bases.losses import Hinge, Logistic, SmoothedHinge, SmoothedHuber, Squared
+from sfumato.core.box import Box
 from sfumato.targets import solver
 from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate, minimise
 
@@ -299,6 +302,17 @@ def counted(monkeypatch, most):
 
     monkeypatch.setattr(solver, "evaluate", evaluate_counted)
     return passes
+
+
+@pytest.mark.parametrize("seed", [8, 39, 41])
+def test_two_ways_of_being_better_do_not_undo_each_other(seed, monkeypatch):
+    """A sharp hinge and many more rows than expected: an objective that falls and a gradient that falls took turns."""
+    rng = np.random.default_rng(seed)
+    points, labels = rng.uniform(0, 1, (55, 1)), rng.choice([-1.0, 1.0], 55)
+    features = feature_map(RBF(24.4), Landmarks(16), Box([(0, 1)]))(points) * 0.999
+    counted(monkeypatch, 1000)
+    asked = Problem(Fixed(features, labels), SmoothedHinge(0.0027), 44850.0, 2.0, np.zeros((1, 16)))
+    minimise(asked, 44850.0 * 2.0**-12)
 
 
 @pytest.mark.parametrize("power", [30, 44, 60])
