@@ -16,7 +16,7 @@ from sfumato.choosing import method_for, pick
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.core.mechanism import publish
+from sfumato.core.mechanism import Private, publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import exact_doubles
 from sfumato.engines.memory import Engine, MemoryEngine
@@ -102,6 +102,15 @@ def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
     if door == granted:
         return at_door
     return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
+
+
+def _computed(target: Target, gathered: Any, basis: Basis, box: Box, law: NoiseLaw) -> Private:
+    """The private vector, which must be the one that was certified."""
+    with silently():
+        private = target.coefficients(gathered, basis, box, law.certificate)
+    if private.certificate != law.certificate or private.size != law.size:
+        raise PrivateDataError("the target computed a vector that is not the one it certified")
+    return private
 
 
 def _resting_on(table: Table, promise: Guarantee) -> Guarantee:
@@ -250,10 +259,7 @@ def release(
     law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
     warn_of_random(at_door.confidence, privacy, 2)
-    with silently():
-        private = target.coefficients(gathered, chosen, box, certificate)
-    if private.certificate != certificate or private.size != law.size:
-        raise PrivateDataError("the target computed a vector that is not the one it certified")
+    private = _computed(target, gathered, chosen, box, law)
     event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
     with charged(ledger, event) as receipt:
         noisy, law, at_door = publish(private, door, noise)

@@ -187,7 +187,7 @@ def minimise(problem: Problem, tolerance: float | Floats, start: Floats | None =
 
 
 def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tuple[Weights, Point]:
-    """Newton's method: each step is shortened until the objective falls, or the gradient halves; then descent, if need be.
+    """Newton's method: a step is shortened until the objective falls or the gradient halves; then, if need be, descent.
 
     A gradient counts as halved only against the smallest so far: the objective may rise on the way, and without that
     memory the two ways of being better could undo each other for ever.
