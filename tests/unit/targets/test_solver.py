@@ -320,10 +320,8 @@ def test_a_monstrous_offset_takes_no_digits_from_other_outputs(power, monkeypatc
     """Theorem 4 of docs/proofs/solver.md speaks of each output's own weights: they have a grid of their own."""
     rng, C = np.random.default_rng(0), 2.0**24
     turn, classes = rng.uniform(0, 6.28, 200), rng.integers(0, 3, 200)
-    features, targets = (
-        np.stack([np.cos(turn), np.sin(turn)], axis=1),
-        np.where(classes[:, None] == range(3), 1.0, -1.0),
-    )
+    features = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    targets = np.where(classes[:, None] == range(3), 1.0, -1.0)
     offset, tolerance = np.zeros((3, 2)), C * 2.0**-45
     offset[0, 0] = C * 2.0**power
     counted(monkeypatch, 400)
