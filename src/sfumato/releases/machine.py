@@ -293,7 +293,8 @@ class MachineRelease(Shown, Release):
         linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
         exact_keys(arrays, {"coefficients"} if linear else {"coefficients", "landmarks", "whitening"}, "the file")
         nodes, whitening = arrays.get("landmarks"), arrays.get("whitening")
-        if nodes is not None and (nodes.ndim, np.shape(whitening)[:-1]) != (2, nodes.shape[:1]):
+        both = nodes is None or whitening is None or nodes.ndim == whitening.ndim == 2
+        if not both or len(arrays.get("landmarks", ())) != len(arrays.get("whitening", ())):
             raise ParameterError("the landmarks and their whitening do not fit each other")
         features = FeatureMap(box, kernel, nodes, whitening, positive_number("norm", fields["norm"]))
         check_placed(features)

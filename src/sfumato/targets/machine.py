@@ -6,6 +6,7 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -226,10 +227,9 @@ class KernelMachine(Target):
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             few, apart = examples.sample(rows)  # each of them stands for so many
-            if learner.guessed:  # but together for no more than there are, wherever the responses are
-                apart = min(apart, known / max(1, few.known()))
+            most = known / max(1, few.known()) if learner.guessed else math.inf  # together for no more than there are
             start = minimise(
-                replace(problem, examples=few, scale=problem.scale * apart),
+                replace(problem, examples=few, scale=problem.scale * min(apart, most)),
                 np.maximum(2.0**-20 * learner.longest, digits),
             )
         learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
