@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from sfumato.accounting.charging import Payer, charged, check_payer
 from sfumato.accounting.events import event_of_release, event_of_selection
 from sfumato.bases.base import Basis
@@ -18,7 +16,7 @@ from sfumato.choosing import method_for, pick
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.core.mechanism import publish
+from sfumato.core.mechanism import Private, publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import exact_doubles
 from sfumato.engines.memory import Engine, MemoryEngine
@@ -28,6 +26,7 @@ from sfumato.targets.base import Chosen, Published, Target
 from sfumato.targets.sampled import warn_of_random
 from sfumato.targets.tuning import Tuned
 from sfumato.tuning import part_of, tune
+from sfumato.values import silently
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,15 @@ def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
     return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
 
 
+def _computed(target: Target, gathered: Any, basis: Basis, box: Box, law: NoiseLaw) -> Private:
+    """The private vector, which must be the one that was certified."""
+    with silently():
+        private = target.coefficients(gathered, basis, box, law.certificate)
+    if private.certificate != law.certificate or private.size != law.size:
+        raise PrivateDataError("the target computed a vector that is not the one it certified")
+    return private
+
+
 def _resting_on(table: Table, promise: Guarantee) -> Guarantee:
     """The promise, with what reading the table rests on."""
     return replace(promise, assumptions=promise.assumptions + table.assumptions)
@@ -152,7 +160,8 @@ def _release_choices(
     """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
     chosen = _chosen_basis(target, box, privacy, n, basis, noise)
     method, promise = method_for(privacy), _resting_on(table, _choice_promise(privacy))
-    ballots = target.ballots(gathered, chosen, box, privacy)
+    with silently():
+        ballots = target.ballots(gathered, chosen, box, privacy)
     with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
         places = [pick(exact_doubles(b.scores), b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
     return target.finish(Chosen(target.picked(chosen, places), chosen, box, n, promise, receipt))
@@ -237,26 +246,25 @@ def release(
     _check(target, box, privacy, basis)
     check_payer(ledger)
     assert box is not None and privacy is not None
-    with np.errstate(all="ignore"):  # a warning that depends on values would be an output, and with np.seterr an error
+    with silently():
         table = open_table(data, box, privacy.unit, target.columns)
         gathered = target.gather(table, box, engine or MemoryEngine())
-        # The number of rows is public only where neighbours replace single rows.
-        n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
-        tuned = tune(target, gathered, box, n, privacy, basis, ledger)
-        target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
-        if target.chooses:
-            return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
-        chosen, certificate = _certify(target, box, rest, n, tuned.basis)
-        door, noise = target.door(rest), target.preferred_noise(certificate, rest) if noise == "auto" else noise
-        law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
-        target.check_law(law)
-        warn_of_random(at_door.confidence, privacy, 2)
-        private = target.coefficients(gathered, chosen, box, certificate)
-        if private.certificate != certificate or private.size != law.size:
-            raise PrivateDataError("the target computed a vector that is not the one it certified")
-        event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
-        by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-        with charged(ledger, event) as receipt:
-            noisy, law, at_door = publish(private, door, noise)
-        promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
-        return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))
+    # The number of rows is public only where neighbours replace single rows.
+    n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+    tuned = tune(target, gathered, box, n, privacy, basis, ledger)
+    target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
+    if target.chooses:
+        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
+    chosen, certificate = _certify(target, box, rest, n, tuned.basis)
+    door = target.door(rest)
+    noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
+    law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
+    target.check_law(law)
+    warn_of_random(at_door.confidence, privacy, 2)
+    private = _computed(target, gathered, chosen, box, law)
+    event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
+    with charged(ledger, event) as receipt:
+        noisy, law, at_door = publish(private, door, noise)
+    by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
+    promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
+    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

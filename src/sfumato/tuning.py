@@ -17,6 +17,7 @@ from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, ParameterError
 from sfumato.targets.base import Target
 from sfumato.targets.tuning import Tuned
+from sfumato.values import silently
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def tune(
     rest = part_of(privacy, left, privacy.delta) if questions else privacy
     for question, share in zip(questions, shares, strict=True):
         assert n is not None
-        scores, sensitivity = target.scores(question, gathered, box, n, rest, basis)
+        with silently():
+            scores, sensitivity = target.scores(question, gathered, box, n, rest, basis)
         part = part_of(privacy, share)
         picked = select(question.candidates, np.asarray(scores), sensitivity=sensitivity, privacy=part, ledger=ledger)
         target, basis = target.answered(question, picked, basis)

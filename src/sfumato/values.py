@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Complex, Real
 from operator import index
@@ -21,6 +23,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Nothing inside warns, whatever the caller's filters and ``np.seterr`` say, nor raises where it would have warned.
+
+    A warning that depends on private values would be an output, and an error where warnings are errors.
+    """
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
 
 
 def as_double(value: Any) -> float:

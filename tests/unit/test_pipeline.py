@@ -1,6 +1,7 @@
 """The whole interface as a user meets it, and every error it must raise."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -616,3 +617,32 @@ def test_a_warning_about_random_privacy_points_at_the_caller():
         with pytest.warns(sf.errors.RandomPrivacyWarning, match=r"grant sf.Privacy\(..., gamma=0.05\)") as caught:
             ask()
         assert [w.filename for w in caught] == [__file__]
+
+
+# --- what looks at private numbers is silent ------------------------------------------------------------------------
+
+STEPS = {
+    "gather": (sf.KDE(bandwidth=0.1), "auto"),
+    "coefficients": (sf.KDE(bandwidth=0.1), "auto"),
+    "scores": (sf.KDE(bandwidth=sf.Tuned([0.1, 0.2])), "auto"),
+    "ballots": (sf.Statistic("median"), "auto"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_step_can_warn_of_private_numbers(step, monkeypatch):
+    """Whatever the caller's filters are: a warning would be an output, and under "error" an exception."""
+    target, basis = STEPS[step]
+    kind = next(k for k in type(target).__mro__ if step in vars(k))
+    done = getattr(kind, step)
+
+    def loudly(*given):
+        warnings.warn("a private number is large", stacklevel=2)
+        assert np.isinf(np.array([1e300]) * 1e300).all()
+        return done(*given)
+
+    monkeypatch.setattr(kind, step, loudly)
+    with warnings.catch_warnings(record=True) as seen, np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        sf.release(target, np.linspace(0, 1, 50), LINE, PURE, basis=basis)
+    assert not seen

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 _BITS = 20  # of the fixed-point features: products and sums of them stay exact in doubles
 _MOST = 4096  # landmarks
+_ORTHONORMAL = 1e-5  # how far a file's may be off: rounding, with eigenvalues down to 2**-26, leaves less than 1e-7
 _USUAL = {1: 33, 2: 81, 3: 216}  # landmarks of a box, by its dimension
 _USUAL_MANY = 256
 
@@ -268,6 +269,32 @@ class FeatureMap:
         except BaseException:
             return False
         return True
+
+
+def check_placed(features: FeatureMap) -> None:
+    """Refuse landmarks, from a file, that no caller could have given."""
+    nodes, box = features.nodes, features.box
+    if nodes is None or features.whitening is None:
+        return
+    if not 0 < features.size <= len(nodes) <= _MOST or nodes.shape[1] != box.dimension:
+        raise ParameterError("the landmarks and their whitening do not fit the box, or are too many")
+    if not isinstance(features.kernel, Precomputed) and ((nodes < box.low) | (nodes > box.high)).any():
+        raise ParameterError("some landmarks lie outside the box")
+
+
+def check_whitened(features: FeatureMap) -> None:
+    """Refuse a whitening, from a file, in whose coordinates the kernel's sections at the landmarks have other norms.
+
+    A smaller one would make features shorter, and neighbours nearer, than they are (docs/proofs/whitening.md).
+    """
+    if features.nodes is None or features.whitening is None:
+        return
+    identity, size = np.zeros((features.size, features.size)), 256
+    for start in range(0, len(features.nodes), size):
+        part = slice(start, start + size)
+        identity += features.whitening[part].T @ features(features.nodes[part])
+    if not np.linalg.norm(identity - np.eye(features.size)) <= _ORTHONORMAL:
+        raise ParameterError("the whitening is not that of the kernel at the landmarks")
 
 
 def _check_alone(kernel: UserKernel, seen: Floats) -> None:

@@ -71,6 +71,9 @@ class Learner:
     privacy: Privacy
 
     def __post_init__(self) -> None:
+        why = unfit(self.loss, self.mechanism, self.privacy)
+        if why is not None:
+            raise ParameterError(why)
         curvature = max(1.0, self.loss.curvature or 1.0)
         if self.C * curvature * self.kappa**2 > _LARGEST_C:
             raise ParameterError(
@@ -103,7 +106,7 @@ class Learner:
     @property
     def guessed(self) -> bool:
         """Whether ``rows`` is a guess of a private number."""
-        return self.privacy.neighbours != "replace" or self.privacy.unit != "row"
+        return _rows_are_private(self.privacy)
 
     @property
     def assumes_few(self) -> bool:
@@ -187,6 +190,22 @@ class Learner:
     def door(self, privacy: Privacy) -> Privacy:
         """What of the grant is left for the noise that is added at the end."""
         return _split(privacy)[1] if self.mechanism == "objective" else privacy
+
+
+def _rows_are_private(privacy: Privacy) -> bool:
+    return privacy.neighbours != "replace" or privacy.unit != "row"
+
+
+def unfit(loss: Loss, mechanism: str, privacy: Privacy) -> str | None:
+    """Why no proof covers a loss with this mechanism and grant, if so: no file can promise it either."""
+    if mechanism == "output":
+        unbounded = loss.lipschitz is None and _rows_are_private(privacy)
+        return f"loss={loss.name!r} needs a public number of rows; use loss='huber'" if unbounded else None
+    if not loss.smooth:
+        return f"mechanism='objective' needs a twice differentiable loss of bounded slope, got loss={loss!r}"
+    if privacy.rho is not None or privacy.unit != "row":
+        return "mechanism='objective' needs epsilon (not rho) and unit='row'; use mechanism='output'"
+    return None
 
 
 def _split(privacy: Privacy) -> tuple[Privacy, Privacy]:

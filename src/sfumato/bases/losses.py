@@ -7,7 +7,6 @@ response brought to that range by its declared bounds.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from scipy.special import expit
 
 from sfumato.checks import one_of, positive_number
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.values import silently
 
 Floats = NDArray[np.float64]
 Curve = Callable[[Floats], ArrayLike]
@@ -235,8 +235,7 @@ class UserLoss(Loss):
 def _guarded(curve: Curve, at: Floats) -> Floats:
     """A user's function at private numbers: nothing that it does may show, and one number takes nothing from others."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silently():
             values = np.broadcast_to(np.asarray(curve(at), dtype=np.float64), at.shape)
     except KeyboardInterrupt:
         raise

@@ -50,8 +50,13 @@ class NoiseLaw:
         return self.step * (math.sqrt(self.scale) if self.kind == "gaussian" else float(self.scale))
 
 
-def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str = "auto") -> tuple[NoiseLaw, Guarantee]:
-    """The noise that makes ``size`` coefficients with this certificate private, and what is then promised."""
+def calibrate(
+    certificate: Certificate, size: int, privacy: Privacy, noise: str = "auto", grid: int | None = None
+) -> tuple[NoiseLaw, Guarantee]:
+    """The noise that makes ``size`` coefficients with this certificate private, and what is then promised.
+
+    Real vectors are rounded to multiples of ``2**grid``, which the noise pays for; None takes the best grid.
+    """
     size = positive_integer("size", size)
     if certificate.relation != privacy.neighbours:
         raise ParameterError(
@@ -61,7 +66,7 @@ def calibrate(certificate: Certificate, size: int, privacy: Privacy, noise: str 
     kind = _choose(certificate, privacy, noise)
     exponent = certificate.exponent
     if exponent is None:
-        exponent = _grid_exponent(certificate, size, privacy, kind)
+        exponent = _grid_exponent(certificate, size, privacy, kind) if grid is None else grid
     distance, squared = _integer_sensitivity(certificate, size, exponent, kind)
     if kind != "gaussian":
         assert privacy.epsilon is not None

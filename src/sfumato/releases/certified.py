@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sfumato.core.calibration import calibrate
-from sfumato.core.certificate import Certificate
+from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.certificate import SAME_PLACES, Certificate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
@@ -16,6 +16,16 @@ _SLACK = 1e-6  # another processor rounds an exponential another way; what that 
 def granted_of(promised: Guarantee) -> Privacy:
     """The grant behind a guarantee."""
     return Privacy(promised.epsilon, promised.delta or 0.0, promised.rho, promised.neighbours, promised.unit)
+
+
+def checked_noise(law: NoiseLaw, privacy: Privacy) -> Guarantee:
+    """What a law keeps, refusing less noise than its certificate, and rounding to its grid, call for."""
+    if law.certificate.exponent not in (None, law.exponent):
+        raise ParameterError("the noise and its certificate are on different grids")
+    needed, kept = calibrate(law.certificate, law.size, privacy, law.kind, law.exponent)
+    if law.scale < needed.scale * (1 - 1e-9):
+        raise ParameterError("there is less noise than the guarantee needs")
+    return kept
 
 
 def check_certificate(given: Certificate, needed: Certificate) -> None:
@@ -42,7 +52,10 @@ def as_stated(common: dict[str, Any]) -> dict[str, Any]:
     law, promised = common["law"], common["guarantee"]
     if law.certificate.known == "sampled":
         raise ParameterError("nothing was sampled for this kind of release")
-    stated = replace(law, certificate=replace(law.certificate, known="stated"))
+    certificate = replace(law.certificate, known="stated")
+    if promised.unit != "row" and promised.neighbours == "replace" and SAME_PLACES not in certificate.assumptions:
+        certificate = replace(certificate, assumptions=(*certificate.assumptions, SAME_PLACES))
+    stated = replace(law, certificate=certificate)
     kept = calibrate(stated.certificate, law.size, granted_of(promised), law.kind)[1].assumptions
     rest = tuple(note for note in promised.assumptions if note not in kept)
     return {**common, "law": stated, "guarantee": replace(promised, assumptions=(*kept, *rest))}

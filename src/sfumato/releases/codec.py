@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
@@ -13,7 +12,6 @@ from sfumato.checks import one_of, positive_number, probability, whole_number
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
-from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
@@ -150,21 +148,6 @@ def _decode_certificate(data: Mapping[str, Any]) -> Certificate:
     if data["exponent"] is not None and data["bound"] > _LARGEST_BOUND:
         raise ParameterError(f"the certificate's bound is beyond what any release has, got {data['bound']!r}")
     return Certificate(**{**data, "assumptions": tuple(printable(a) for a in data["assumptions"])})
-
-
-def check_scale(law: NoiseLaw, privacy: Privacy) -> None:
-    """Refuse noise on a real vector that is less than its certificate calls for on any grid."""
-    certificate, root = law.certificate, math.sqrt(law.size)
-    spread = {("laplace", "linf"): law.size, ("l2", "linf"): root, ("gaussian", "linf"): root}
-    bound = certificate.bound * spread.get((law.kind, certificate.norm), 1)
-    if privacy.rho is not None:
-        needed = bound / math.sqrt(2 * privacy.rho)
-    else:
-        assert privacy.epsilon is not None
-        gaussian = law.kind == "gaussian"
-        needed = bound * noise_multiplier(privacy.epsilon, privacy.delta) if gaussian else bound / privacy.epsilon
-    if law.deviation < needed * (1 - 1e-6):
-        raise ParameterError("there is less noise than the guarantee needs")
 
 
 def decode_receipt(data: Mapping[str, Any] | None) -> Receipt | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.bases.landmarks import FeatureMap
+from sfumato.bases.landmarks import FeatureMap, check_whitened
 from sfumato.bases.learner import ObjectiveNoise, certify_learner
 from sfumato.checks import one_of, whole_number
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
-from sfumato.releases.certified import as_stated, check_certificate, granted_of
-from sfumato.releases.codec import check_scale, decode_exponent, decode_fraction, exact_keys
+from sfumato.releases.certified import as_stated, check_certificate, checked_noise, granted_of
+from sfumato.releases.codec import decode_exponent, decode_fraction, exact_keys
 
 if TYPE_CHECKING:
     from sfumato.releases.machine import Handed
@@ -39,10 +39,12 @@ def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap,
     needed = calibrate_objective(told, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
     if law.kind != needed.kind or law.deviation < needed.deviation * (1 - 1e-9):
         raise ParameterError("there is less noise in the objective than the guarantee needs")
+    if law.exponent > needed.exponent:  # what rounding b leaves open, the noise at the door pays for
+        raise ParameterError("the noise in the objective is on too coarse a grid")
     rest = (promised.epsilon - data["epsilon"], max(0.0, promised.delta - data["delta"]))
     if promised.mu is not None or rest[0] <= 0:
         raise ParameterError("the guarantee leaves nothing for the noise at the door")
-    check_scale(common["law"], Privacy(*rest, neighbours=promised.neighbours))
+    checked_noise(common["law"], Privacy(*rest, neighbours=promised.neighbours))
     return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
 
 
@@ -54,6 +56,8 @@ def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) 
     given, noise = common["law"].certificate, handed.objective
     if (noise is not None) != (given.proof == "objective"):
         raise ParameterError("the certificate and the noise inside the objective do not belong together")
+    if noise is not None and handed.lattice is not None:
+        raise ParameterError("objective noise is on a learner's coefficients, not on the values of a lattice")
     if handed.recipe is None or (users_kernel and handed.lattice is not None):
         return _stated(common, noise)
     features, grant = handed.features, granted_of(common["guarantee"])
@@ -61,8 +65,14 @@ def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) 
     learner = handed.recipe.learner(mechanism, features.norm, handed.response.outputs, grant)
     if learner.loss.name != handed.loss:
         raise ParameterError(f"the loss is {learner.loss.name!r} in one place and {handed.loss!r} in another")
-    if noise is not None and noise.objective != learner.objective(features.size):
-        raise ParameterError("the objective noise was calibrated for another loss, or another C")
+    if noise is not None:
+        own = learner.noise(features.size)
+        if noise.objective != own.objective:
+            raise ParameterError("the objective noise was calibrated for another loss, or another C")
+        if (noise.epsilon, noise.delta) != (own.epsilon, own.delta):  # rounding b is left open for this much noise
+            raise ParameterError("the grant is shared out differently between the objective and the door")
+    if handed.lattice is not None:  # elsewhere features are cut to kappa, whatever their whitening
+        check_whitened(features)
     check_certificate(given, certify_learner(learner, features, handed.lattice, users_kernel, grant))
     return common
 
@@ -71,8 +81,12 @@ def _stated(common: dict[str, Any], noise: ObjectiveNoise | None) -> dict[str, A
     stated = as_stated(common)
     if noise is None:
         return stated
-    told = noise.objective
-    note = f"the loss's slope {told.lipschitz:g} and curvature {told.curvature:g} are stated by the caller"
-    promised = stated["guarantee"]
-    kept = tuple(assumption for assumption in promised.assumptions if assumption != note)
-    return {**stated, "guarantee": replace(promised, assumptions=(*kept, note))}
+    told, promised = noise.objective, stated["guarantee"]
+    notes = [
+        f"the loss's slope {told.lipschitz:g} and curvature {told.curvature:g} are stated by the caller, and so is the "
+        f"strength {told.strength:g} of the quadratic term"
+    ]
+    if promised.neighbours != "replace" and noise.law.kind == "gaussian":
+        notes.append("at most 64 times as many records as were expected, a number that the file does not tell")
+    kept = (assumption for assumption in promised.assumptions if assumption not in notes)
+    return {**stated, "guarantee": replace(promised, assumptions=(*kept, *notes))}

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sfumato.bases.bernstein import Bernstein, basis_from_json
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.kernels import Kernel, LinearKernel, Precomputed, UserKernel, kernel_from_json
-from sfumato.bases.landmarks import FeatureMap, kappa_of, reach_of, spread
+from sfumato.bases.landmarks import FeatureMap, check_placed, kappa_of, reach_of, spread
 from sfumato.bases.learner import Learner, ObjectiveNoise
 from sfumato.bases.losses import loss_from_json
 from sfumato.bases.unit import read_points, to_unit
@@ -293,11 +293,11 @@ class MachineRelease(Shown, Release):
         linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
         exact_keys(arrays, {"coefficients"} if linear else {"coefficients", "landmarks", "whitening"}, "the file")
         nodes, whitening = arrays.get("landmarks"), arrays.get("whitening")
-        if nodes is not None and whitening is not None:
-            fits = nodes.ndim == whitening.ndim == 2 and nodes.shape[1] == box.dimension
-            if not fits or len(whitening) != len(nodes):
-                raise ParameterError("the landmarks and their whitening do not fit the box")
+        both = nodes is None or whitening is None or nodes.ndim == whitening.ndim == 2
+        if not both or len(arrays.get("landmarks", ())) != len(arrays.get("whitening", ())):
+            raise ParameterError("the landmarks and their whitening do not fit each other")
         features = FeatureMap(box, kernel, nodes, whitening, positive_number("norm", fields["norm"]))
+        check_placed(features)
         largest = fields["kernel"]["bound"] if kernel is None else kernel.largest(reach_of(box))
         if features.norm < kappa_of(largest) * (1 - 1e-9):
             raise ParameterError("the kernel has longer features than the file says")

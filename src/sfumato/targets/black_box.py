@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
+from sfumato.values import silently
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -123,8 +123,7 @@ class BlackBox(Target):
         lattice = basis.lattice(box)
         records = table.native  # outside the try: a file that cannot be read is an error, not a failure of fit
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with silently():
                 function = self.fit(records)
                 parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
                 values = np.concatenate([values_on(function, part) for part in parts])

@@ -6,6 +6,7 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,8 +17,8 @@ from sfumato.bases.base import Basis
 from sfumato.bases.bernstein import Bernstein
 from sfumato.bases.kernels import LinearKernel, UserKernel, kernel_of
 from sfumato.bases.landmarks import Coordinates, Landmarks, kappa_of, reach_of
-from sfumato.bases.learner import Learner, certify_learner
-from sfumato.bases.losses import Hinge, SmoothedHuber, Squared, loss_of
+from sfumato.bases.learner import Learner, certify_learner, unfit
+from sfumato.bases.losses import Hinge, Loss, SmoothedHuber, Squared, loss_of
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
@@ -146,21 +147,17 @@ class KernelMachine(Target):
 
     def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
         """Why a mechanism cannot serve, if so."""
-        squared = isinstance(self.loss, Squared)
-        if mechanism == "output":
-            private = privacy.neighbours != "replace" or privacy.unit != "row"
-            return "loss='squared' needs a public number of rows; use loss='huber'" if private and squared else None
-        if not self.loss.smooth and not squared:
-            return f"mechanism='objective' needs a twice differentiable loss of bounded slope, got loss={self.loss!r}"
-        if privacy.rho is not None or privacy.unit != "row":
-            return "mechanism='objective' needs epsilon (not rho) and unit='row'; use mechanism='output'"
-        if isinstance(basis, Bernstein):
+        if mechanism == "objective" and isinstance(basis, Bernstein):
             return "sf.Bernstein goes with mechanism='output'; objective noise is on the learner's coefficients"
-        return None
+        return unfit(self._loss_for(mechanism), mechanism, privacy)
+
+    def _loss_for(self, mechanism: str) -> Loss:
+        """A squared loss has no bounded slope, which noise in the objective needs: Huber's stands in."""
+        return SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
 
     def _with(self, mechanism: str, box: Box, n: int | None, privacy: Privacy, basis: Any) -> KernelMachine:
         """The same, settled on a mechanism."""
-        loss = SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
+        loss = self._loss_for(mechanism)
         kappa, rows, outputs = self._kappa(box), max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
         size = features_of(self.kernel, basis, box).size if isinstance(basis, Basis) else None
         strength = self.C
@@ -224,13 +221,15 @@ class KernelMachine(Target):
         examples = FixedPoint(gathered, features)
         # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
         digits = _DIGITS * np.linalg.norm(offset, axis=1)
-        weight = float(learner.weight(examples.known())) if learner.guessed else 1.0
+        known = examples.known() if learner.guessed else 0
+        weight = float(learner.weight(known))
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             few, apart = examples.sample(rows)  # each of them stands for so many
+            most = known / max(1, few.known()) if learner.guessed else math.inf  # together for no more than there are
             start = minimise(
-                replace(problem, examples=few, scale=problem.scale * apart),
+                replace(problem, examples=few, scale=problem.scale * min(apart, most)),
                 np.maximum(2.0**-20 * learner.longest, digits),
             )
         learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)

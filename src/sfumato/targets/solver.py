@@ -81,16 +81,20 @@ class Weights:
         """The weights plus a step, renormalised."""
         return Weights(*_two_sum(self.high, step + self.low))
 
-    def slices(self) -> tuple[Floats, float]:
-        """``(size, 4 * outputs)`` whole numbers up to 2**27, and the power of two that the first of them count."""
-        exponent = math.frexp(max(float(np.abs(self.high).max()), 2.0**-900))[1]
-        rest, parts = self.high * (_SLICE * 2.0**-exponent), []
+    def slices(self) -> tuple[Floats, Floats]:
+        """``(size, 4 * outputs)`` whole numbers up to 2**27, and for each output what the first of them count.
+
+        That is a power of two of the output's own: a large one takes no digits from the others.
+        """
+        largest = np.maximum(np.abs(self.high).max(axis=1), 2.0**-900)
+        unit = np.ldexp(1.0 / _SLICE, np.frexp(largest)[1])
+        rest, parts = self.high / unit[:, None], []
         for i in range(_SLICES):
             if i == 2:  # all of the first double is in the first two, unless it is small beside the largest
-                rest = rest + self.low * (_SLICE**3 * 2.0**-exponent)
+                rest = rest + self.low * _SLICE**2 / unit[:, None]
             parts.append(np.rint(rest))
             rest = (rest - parts[-1]) * _SLICE
-        return np.concatenate(parts).T.copy(), 2.0**exponent / _SLICE
+        return np.concatenate(parts).T.copy(), unit
 
 
 def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
@@ -183,11 +187,16 @@ def minimise(problem: Problem, tolerance: float | Floats, start: Floats | None =
 
 
 def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tuple[Weights, Point]:
-    """Newton's method on the gradient: each step is halved until the norm falls; and then, if need be, descent."""
+    """Newton's method: a step is shortened until the objective falls or the gradient halves; then, if need be, descent.
+
+    A gradient counts as halved only against the smallest so far: the objective may rise on the way, and without that
+    memory the two ways of being better could undo each other for ever.
+    """
     point = evaluate(problem, weights, curved=True)
     factors = _factors(point)
     length = np.ones(len(point.norms))
     ratio = np.ones(len(point.norms))
+    smallest = point.norms
     for _ in range(_NEWTON_PASSES):
         if (point.norms <= tolerance).all():
             return weights, point
@@ -202,7 +211,8 @@ def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tu
         found = evaluate(problem, trial, curved=not last)
         # Along the step the objective falls at first, and falls still at a trial that is not beyond the lowest point.
         before, after = (np.einsum("ij,ij->i", g, step) for g in (point.gradient, found.gradient))
-        better = ~going | (after >= 0) | (found.norms <= (1 - length / 4) * point.norms)
+        better = ~going | (after >= 0) | (found.norms <= smallest / 2)
+        smallest = np.where(better, np.minimum(smallest, found.norms), smallest)
         ratio = np.where(better & (length == 1), found.norms / np.maximum(point.norms, 1e-300), 1.0)
         weights = Weights(_chosen(better, trial.high, weights.high), _chosen(better, trial.low, weights.low))
         point = Point(
@@ -210,7 +220,8 @@ def _newton(problem: Problem, weights: Weights, tolerance: float | Floats) -> tu
         )
         if found.hessian is not None:
             factors = [new if ok else old for new, ok, old in zip(_factors(found), better, factors, strict=True)]
-        nearer = np.clip(before / np.maximum(before - after, 1e-300), 1 / 16, 1 / 2)  # where it would be for a parabola
+        # Where it would be for a parabola, of which the objective rises at a trial that is no better.
+        nearer = np.clip(before / np.where(better, 1.0, np.maximum(before - after, 1e-300)), 1 / 16, 1 / 2)
         length = np.where(better, np.minimum(1.0, 4 * length), length * nearer)
     return _descend(problem, weights, tolerance)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
+from sfumato.values import silently
 
 Floats = NDArray[np.float64]
 
@@ -282,8 +282,7 @@ class Statistic(Target):
         """Run the caller's function; any failure, even an exit, yields the fallback, because an error is an output."""
         assert callable(self.what) and self.fallback is not None
         try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
+            with silently():
                 numbers = np.asarray(self.what(records), dtype=np.float64).reshape(self.length)
         except KeyboardInterrupt:
             raise

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.landmarks import FeatureMap, feature_map, reach_of, scaled, spread
+from sfumato.bases.landmarks import FeatureMap, check_placed, check_whitened, feature_map, reach_of, scaled, spread
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 from sfumato.targets.solver import BLOCK
 
@@ -194,6 +194,18 @@ def test_no_record_is_longer_than_kappa(kernel, box):
     features = feature_map(kernel, sf.Landmarks(40), box)
     assert features.norm**2 == pytest.approx(kernel.largest(reach_of(box)), rel=1e-12)
     assert np.linalg.norm(features(records(box, 500)), axis=1).max() <= features.norm * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=kind_of)
+@pytest.mark.parametrize("box", BOXES, ids=repr)
+def test_what_a_reader_asks_of_landmarks_and_whitening_is_true_of_ours(kernel, box):
+    for basis in (sf.Landmarks(300), sf.Landmarks(40, rank=2)):
+        features = feature_map(kernel, basis, box)
+        check_placed(features)
+        check_whitened(features)
+        shorter = FeatureMap(box, kernel, features.nodes, features.whitening * 0.999, features.norm)
+        with pytest.raises(ParameterError, match="whitening"):
+            check_whitened(shorter)
 
 
 def test_a_rank_keeps_the_largest_directions():

@@ -10,6 +10,7 @@ from sfumato.bases.learner import Learner
 from sfumato.bases.losses import Hinge, Logistic, SmoothedHuber, Squared
 from sfumato.checks import as_written
 from sfumato.core.objective import calibrate_objective
+from sfumato.errors import ParameterError
 
 PURE = sf.Privacy(epsilon=1.0)
 APPROXIMATE = sf.Privacy(epsilon=0.7, delta=1e-6)
@@ -125,3 +126,21 @@ def test_pure_objective_noise_pays_for_weights_that_move():
     assert found.objective(5).curvature == 0.25
     many = found.objective(4000)  # every direction's curvature shrinks by a share, when a record comes
     assert many.curvature_cost >= 4000 * math.log(found.weight(600) / found.weight(601)) > 0.02
+
+
+@pytest.mark.parametrize("privacy", [ADDED, sf.Privacy(epsilon=1.0, unit=sf.Person("who", 2))])
+def test_a_loss_of_unbounded_slope_needs_a_public_number_of_rows(privacy):
+    with pytest.raises(ParameterError, match="loss='squared' needs a public number of rows"):
+        learner(loss=Squared(), privacy=privacy)
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Squared()], ids=repr)
+def test_objective_noise_needs_a_smooth_loss_of_bounded_slope(loss):
+    with pytest.raises(ParameterError, match="twice differentiable loss of bounded slope"):
+        learner(loss=loss, mechanism="objective")
+
+
+@pytest.mark.parametrize("privacy", [sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, unit=sf.Person("who", 2))])
+def test_objective_noise_needs_epsilon_and_rows(privacy):
+    with pytest.raises(ParameterError, match="needs epsilon"):
+        learner(mechanism="objective", privacy=privacy)

@@ -151,9 +151,12 @@ def test_gaussian_noise_covers_the_bound_and_little_more(norm, factor, privacy, 
 
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("bound", BOUNDS)
-def test_rounded_neighbours_are_no_further_apart_than_was_paid_for(norm, bound):
+@pytest.mark.parametrize("coarser", [None, -4, 7, 30])
+def test_rounded_neighbours_are_no_further_apart_than_was_paid_for(norm, bound, coarser):
     size = 50
     law, _ = calibrate(real(norm, bound), size, PURE)
+    if coarser is not None:
+        law, _ = calibrate(real(norm, bound), size, PURE, "auto" if norm != "linf" else "l2", law.exponent + coarser)
     generator = np.random.default_rng(1)
     paid = law.scale  # epsilon is 1: the scale is the integer sensitivity
     for _ in range(50):
@@ -196,6 +199,11 @@ def test_draws_fit_64_bits(norm, epsilon, size):
 def test_noise_too_large_for_the_grid_is_refused(certificate, privacy):
     with pytest.raises(ParameterError):
         calibrate(certificate, 3, privacy)
+
+
+def test_a_grid_of_ones_own_is_for_real_vectors():
+    assert calibrate(real("l2"), 7, PURE, "auto", -3)[0].exponent == -3
+    assert calibrate(exact("l2"), 7, PURE, "auto", -3)[0].exponent == -10
 
 
 def test_tiny_bounds_get_a_grid_that_is_tiny_too():

@@ -12,6 +12,7 @@ from safetensors.numpy import save as pack
 
 import sfumato as sf
 from sfumato.core.certificate import SAME_PLACES
+from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.errors import FileFormatError
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -85,9 +86,19 @@ def weakened(document, factor):
     bound = noise["certificate"]["bound"] / factor
     whole = noise["certificate"]["exponent"] is not None and noise["certificate"]["norm"] != "l2"
     noise["certificate"]["bound"] = int(bound) if whole else bound
-    scale = Fraction(noise["scale"]) / (factor**2 if noise["kind"] == "gaussian" else factor)
+    power = 2 if noise["kind"] == "gaussian" else 1
+    scale = Fraction(noise["scale"]) / Fraction(factor) ** power
+    if noise["certificate"]["exponent"] is None:  # a finer grid, where rounding costs no more than before
+        noise["exponent"], scale = noise["exponent"] - 10, scale * 2 ** (10 * power)
     noise["scale"] = str(scale + (5 if noise["kind"] == "gaussian" else 0))
     return forged
+
+
+def coarser(law, bits):
+    """The same deviation in steps of another grid."""
+    law["exponent"] += bits
+    power = 2 * bits if law["kind"] == "gaussian" and "certificate" in law else bits
+    law["scale"] = str(Fraction(law["scale"]) / Fraction(2) ** power)
 
 
 def test_the_files_load_as_they_are(proved, tmp_path):
@@ -120,6 +131,23 @@ def test_a_stronger_relation_is_refused(proved, tmp_path):
     document["guarantee"]["neighbours"] = document["noise"]["certificate"]["relation"] = "replace"
     with pytest.raises(FileFormatError):
         loaded(tmp_path, document, arrays)
+
+
+@pytest.mark.parametrize("bits", [8, 60])
+def test_a_coarser_grid_needs_more_noise(proved, bits, tmp_path):
+    """Rounding moves neighbours up to a step further apart: noise that is small beside a step hides nothing."""
+    document, arrays = proved
+    coarser(document["noise"], bits)
+    with pytest.raises(FileFormatError):
+        loaded(tmp_path, document, arrays)
+
+
+def test_a_finer_grid_is_as_good(proved, tmp_path):
+    document, arrays = proved
+    if document["noise"]["certificate"]["exponent"] is not None:
+        pytest.skip("these numbers are on a grid already")
+    coarser(document["noise"], -4)
+    assert loaded(tmp_path, document, arrays).law.certificate.known in ("proved", "enforced")
 
 
 @pytest.mark.parametrize("known", ["stated", "sampled", "proved", "enforced"])
@@ -164,6 +192,106 @@ def test_shorter_features_than_the_kernel_has_are_refused(proved, tmp_path):
         loaded(tmp_path, weakened(document, 2), arrays)
 
 
+@pytest.mark.parametrize("bits", [1, 60])
+def test_a_coarser_grid_of_the_noise_inside_is_refused(objective, bits, tmp_path):
+    """The noise at the door pays for what rounding b to its grid leaves open."""
+    document, arrays = objective
+    coarser(document["content"]["objective"]["law"], bits)
+    with pytest.raises(FileFormatError, match="too coarse"):
+        loaded(tmp_path, document, arrays)
+
+
+def test_another_split_of_the_grant_is_refused(tmp_path):
+    """More noise inside is on a coarser grid, and what that leaves open is not in the certificate."""
+    MADE["objective"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    inside = document["content"]["objective"]
+    inside["epsilon"] /= 4
+    needed = calibrate_objective(Objective(**inside["objective"]), sf.Privacy(epsilon=inside["epsilon"]))
+    inside["law"] |= {"exponent": needed.exponent, "scale": str(needed.scale)}
+    with pytest.raises(FileFormatError, match="shared out"):
+        loaded(tmp_path, document, arrays)
+
+
+def test_a_whitening_that_makes_features_shorter_is_refused(tmp_path):
+    """On a lattice the bound is as large as the features are long."""
+    MADE["learner on a lattice"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    for factor in (10**5, 1.001):
+        with pytest.raises(FileFormatError, match="whitening"):
+            loaded(tmp_path, weakened(document, factor), arrays | {"whitening": arrays["whitening"] / factor})
+
+
+@pytest.mark.parametrize("name", ["output", "learner on a lattice"])
+def test_landmarks_that_no_caller_could_give_are_refused(name, tmp_path):
+    MADE[name]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    with pytest.raises(FileFormatError, match="outside the box"):
+        loaded(tmp_path, document, arrays | {"landmarks": arrays["landmarks"] + 1e-3})
+
+
+def test_more_directions_than_landmarks_are_refused(tmp_path):
+    MADE["learner on a lattice"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    few = {key: arrays[key][:2] for key in ("landmarks", "whitening")}
+    with pytest.raises(FileFormatError, match="do not fit"):
+        loaded(tmp_path, document, arrays | few)
+
+
+@pytest.fixture
+def regression(tmp_path):
+    target = sf.KernelMachine("squared", sf.RBF(0.5), 1.0, mechanism="output", response="y", range=(-1, 1))
+    release = sf.release(target, (PAIR[0], np.linspace(-1, 1, 60)), PLANE, LOOSE, basis=sf.Landmarks(9))
+    release.save(tmp_path / "made.sfumato")
+    return read(tmp_path / "made.sfumato")
+
+
+def test_a_squared_loss_with_a_private_number_of_rows_is_refused(regression, tmp_path):
+    """Its slope has no bound then, and the library refuses to make such a release."""
+    document, arrays = regression
+    document["guarantee"]["neighbours"] = document["noise"]["certificate"]["relation"] = "add-remove"
+    with pytest.raises(FileFormatError, match="public number of rows"):
+        loaded(tmp_path, document, arrays)
+
+
+def test_a_squared_loss_for_persons_is_refused(regression, tmp_path):
+    document, arrays = regression
+    document["guarantee"]["unit"] = {"column": "who", "max_rows": 1}
+    for told in (document["guarantee"], document["noise"]["certificate"]):
+        told["assumptions"].append(SAME_PLACES)
+    with pytest.raises(FileFormatError, match="public number of rows"):
+        loaded(tmp_path, document, arrays)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_a_loss_that_objective_noise_cannot_serve_is_refused(loss, tmp_path):
+    MADE["objective"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    document["content"] |= {"loss": loss, "learner": document["content"]["learner"] | {"loss": {"name": loss}}}
+    with pytest.raises(FileFormatError, match="bounded slope"):
+        loaded(tmp_path, document, arrays)
+
+
+def test_objective_noise_on_a_lattice_is_refused(tmp_path):
+    MADE["objective"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    document["content"]["basis"] = {"name": "bernstein", "degree": 2, "order": 1}  # as many points as directions
+    with pytest.raises(FileFormatError, match="lattice"):
+        loaded(tmp_path, document, arrays)
+
+
+@pytest.mark.parametrize("error", [AssertionError(), OSError("x"), RuntimeError("x"), KeyError("x"), StopIteration()])
+def test_whatever_goes_wrong_with_a_file_is_one_error(error, tmp_path, monkeypatch):
+    MADE["clipped"]().save(tmp_path / "made.sfumato")
+
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr(sf.FunctionRelease, "rebuild", fails)
+    with pytest.raises(FileFormatError, match=r"not a valid sfumato release \(.+\)"):
+        sf.load(tmp_path / "made.sfumato")
+
+
 def test_a_loss_by_another_name_is_refused(tmp_path):
     MADE["huber"]().save(tmp_path / "made.sfumato")
     document, arrays = read(tmp_path / "made.sfumato")
@@ -191,6 +319,27 @@ def test_a_learner_that_does_not_tell_what_it_follows_from_is_read_as_stated(nam
     assert release.law.certificate.known == "stated"
     assert "is stated by the caller" in str(release.guarantee)
     assert ("curvature 0.25 are stated by the caller" in str(release.guarantee)) == (name == "objective")
+    release.save(tmp_path / "again.sfumato")
+    assert sf.load(tmp_path / "again.sfumato").guarantee == release.guarantee
+
+
+def test_a_learner_that_tells_nothing_says_that_its_strength_is_stated_too(tmp_path):
+    """A stronger quadratic term would need less noise."""
+    MADE["objective"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    del document["content"]["learner"]
+    document["content"]["objective"]["objective"]["strength"] = 1e12
+    assert "the strength 1e+12 of the quadratic term" in str(loaded(tmp_path, document, arrays).guarantee)
+
+
+def test_a_learner_that_tells_nothing_says_that_it_assumes_few_records(tmp_path):
+    privacy = sf.Privacy(epsilon=5.0, delta=1e-5, neighbours="add-remove")
+    machine(mechanism="objective", privacy=privacy, expected_rows=60).save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    del document["content"]["learner"]
+    document["guarantee"]["assumptions"] = document["noise"]["certificate"]["assumptions"] = []
+    release = loaded(tmp_path, document, arrays)
+    assert "at most 64 times as many records as were expected" in str(release.guarantee)
     release.save(tmp_path / "again.sfumato")
     assert sf.load(tmp_path / "again.sfumato").guarantee == release.guarantee
 
@@ -230,6 +379,17 @@ def test_persons_that_are_replaced_in_their_places_are_told(tmp_path):
         told["assumptions"].remove(SAME_PLACES)
     with pytest.raises(FileFormatError, match="rests on"):
         loaded(tmp_path, document, arrays)
+
+
+def test_persons_of_a_function_that_tells_nothing_are_replaced_in_their_places(tmp_path):
+    MADE["clipped"]().save(tmp_path / "made.sfumato")
+    document, arrays = read(tmp_path / "made.sfumato")
+    del document["content"]["origin"]
+    document["guarantee"]["unit"] = {"column": "who", "max_rows": 3}
+    release = loaded(tmp_path, document, arrays)
+    assert SAME_PLACES in release.guarantee.assumptions
+    release.save(tmp_path / "again.sfumato")
+    assert sf.load(tmp_path / "again.sfumato").guarantee == release.guarantee
 
 
 @pytest.mark.parametrize("name", ["gaps", "clipped", "output", "objective", "user loss"])

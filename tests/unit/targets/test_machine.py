@@ -1,6 +1,7 @@
 """Kernel machines: what is settled from public quantities, what is refused, and that they learn."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -309,3 +310,33 @@ def test_unknown_labels_change_nothing_but_the_number_of_rows(no_noise):
     halved = publish(classifier(C=5.0))(CORNERS)
     for data in (more, missing):
         assert publish(classifier(C=10.0), data)(CORNERS) == pytest.approx(halved, abs=1e-3)
+
+
+@pytest.mark.parametrize("moved", [0.0, 1e-5, 8e-4])
+def test_a_step_beside_an_output_that_has_arrived_does_not_warn(moved):
+    """Whether one has, and how far its gradient is from nothing, are the records' affair."""
+    kernel = sf.UserKernel(lambda a, b: 4e-24 * (a @ b.T), 1e-24)
+    target = sf.KernelMachine("logistic", kernel, 1e22, response="c", classes=["a", "b", "c"], mechanism="output")
+    data = (np.array([[0.5], [-0.5 + moved], [0.3], [-0.3], [0.0], [0.0]]), np.array(list("aaabca")))
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        sf.release(target, data, sf.Box({"x": (-0.5, 0.5)}), PURE, basis=sf.Landmarks(2))
+
+
+def test_a_first_guess_weighs_no_more_than_all_records_wherever_their_responses_are(monkeypatch):
+    """Of many rows every 13th is looked at first: here those are the only ones with a response."""
+    weighed, done = [], machine.minimise
+
+    def weigh(problem, *given):
+        known = sum(int(np.count_nonzero(~np.isnan(targets))) for _, targets in problem.examples.blocks())
+        weighed.append(problem.scale * known)
+        return done(problem, *given)
+
+    monkeypatch.setattr(machine, "minimise", weigh)
+    points, labels = RNG.uniform(size=(60_000, 1)), np.full(60_000, "?", dtype="U3")
+    labels[::13] = np.where(points[::13, 0] > 0.5, "yes", "no")
+    target = sf.KernelMachine("logistic", "rbf", 1.0, classes=["no", "yes"], expected_rows=72, mechanism="output")
+    privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    sf.release(target, (points, labels), sf.Box([(0, 1)]), privacy, basis=sf.Landmarks(5))
+    first, whole = weighed
+    assert first <= 1.01 * whole

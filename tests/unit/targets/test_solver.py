@@ -10,7 +10,10 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
+from sfumato.bases.kernels import RBF
+from sfumato.bases.landmarks import Landmarks, feature_map
 from sfumato.bases.losses import Hinge, Logistic, SmoothedHinge, SmoothedHuber, Squared
+from sfumato.core.box import Box
 from sfumato.targets import solver
 from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate, minimise
 
@@ -153,11 +156,12 @@ def test_weights_of_two_doubles_hold_what_one_cannot():
 @pytest.mark.parametrize("scale", [1e-200, 1e-3, 1.0, 7e5, 1e150])
 def test_slices_are_small_whole_numbers_that_add_up_to_the_weights(scale):
     high = RNG.normal(size=(2, 5)) * scale * 10.0 ** RNG.integers(-6, 1, size=(2, 5))
+    high[1] *= 1e-40  # each output to its own precision
     weights = Weights(high).moved(high * 1e-17)
-    slices, unit = weights.slices()
+    slices, units = weights.slices()
     assert (slices == np.rint(slices)).all() and np.abs(slices).max() <= 2**27
-    top = max(abs(Fraction(v)) for v in weights.high.ravel())
-    for k in range(2):
+    for k, unit in enumerate(units.tolist()):
+        top = max(abs(Fraction(v)) for v in weights.high[k])
         for j in range(5):
             parts = [Fraction(int(slices[j, 2 * i + k])) / 2 ** (27 * i) for i in range(4)]
             exact = Fraction(weights.high[k, j]) + Fraction(weights.low[k, j])
@@ -298,6 +302,36 @@ def counted(monkeypatch, most):
 
     monkeypatch.setattr(solver, "evaluate", evaluate_counted)
     return passes
+
+
+@pytest.mark.parametrize("seed", [8, 39, 41])
+def test_two_ways_of_being_better_do_not_undo_each_other(seed, monkeypatch):
+    """A sharp hinge and many more rows than expected: an objective that falls and a gradient that falls took turns."""
+    rng = np.random.default_rng(seed)
+    points, labels = rng.uniform(0, 1, (55, 1)), rng.choice([-1.0, 1.0], 55)
+    features = feature_map(RBF(24.4), Landmarks(16), Box([(0, 1)]))(points) * 0.999
+    counted(monkeypatch, 1000)
+    asked = Problem(Fixed(features, labels), SmoothedHinge(0.0027), 44850.0, 2.0, np.zeros((1, 16)))
+    minimise(asked, 44850.0 * 2.0**-12)
+
+
+@pytest.mark.parametrize("power", [30, 44, 60])
+def test_a_monstrous_offset_takes_no_digits_from_other_outputs(power, monkeypatch):
+    """Theorem 4 of docs/proofs/solver.md speaks of each output's own weights: they have a grid of their own."""
+    rng, C = np.random.default_rng(0), 2.0**24
+    turn, classes = rng.uniform(0, 6.28, 200), rng.integers(0, 3, 200)
+    features = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    targets = np.where(classes[:, None] == range(3), 1.0, -1.0)
+    offset, tolerance = np.zeros((3, 2)), C * 2.0**-45
+    offset[0, 0] = C * 2.0**power
+    counted(monkeypatch, 400)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        found = minimise(
+            problem(Fixed(features, targets), Logistic(), C, offset),
+            np.maximum(tolerance, 2.0**-47 * np.linalg.norm(offset, axis=1)),
+        )
+    alone = minimise(problem(Fixed(features, targets[:, 1:]), Logistic(), C), tolerance)
+    assert np.linalg.norm(found[1:] - alone, axis=1).max() <= 4 * tolerance
 
 
 @pytest.mark.parametrize("loss", [Logistic(), SmoothedHinge(1e-3), SmoothedHuber(1e-3), Hinge()], ids=repr)
