@@ -5,7 +5,7 @@ BENCH := .venv-bench
 PEER := .venv-diffprivlib
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all check format bench reproduce clean
+.PHONY: help demo test test-slow test-all check format bench reproduce clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -23,8 +23,10 @@ demo: $(VENV)/ready  ## publish two functions of a simulated clinic into demo/
 test: $(VENV)/ready  ## the tests (minutes)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: $(VENV)/ready  ## the tests and the slow ones
-	$(BIN)/python -m pytest -n 2
+test-slow: $(VENV)/ready  ## the slow ones
+	$(BIN)/python -m pytest -n 2 -m slow
+
+test-all: test test-slow  ## the tests and the slow ones
 
 check: $(VENV)/ready  ## lint, types, architecture
 	$(BIN)/ruff check src tests examples benchmarks
