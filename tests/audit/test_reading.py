@@ -133,11 +133,11 @@ def _quotes_span_lines() -> contextlib.AbstractContextManager:
 
 
 def _header_shown() -> contextlib.AbstractContextManager:
-    def unnamed(path: str) -> SchemaError:
-        with open(path, "rb") as file:
-            return SchemaError(f"{path}: the first line must name the columns, it is {file.readline()!r}")
+    def check_header(file, needed) -> None:
+        if not set(needed) & set(file.names):
+            raise SchemaError(f"{file.path}: the first line must name the columns, it has {file.names}")
 
-    return mock.patch.object(tables, "unnamed", unnamed)
+    return mock.patch.object(tables, "check_header", check_header)
 
 
 def _too_many_rows() -> contextlib.AbstractContextManager:
@@ -244,7 +244,10 @@ def _text_is_text() -> contextlib.AbstractContextManager:
 
 
 def _warned() -> contextlib.AbstractContextManager:
-    return mock.patch.object(tables, "array_doubles", lambda values: values.astype(np.float64))
+    stack = contextlib.ExitStack()  # two nets: what warns, and what keeps it silent
+    stack.enter_context(mock.patch.object(tables, "array_doubles", lambda values: values.astype(np.float64)))
+    stack.enter_context(mock.patch("sfumato.pipeline.silently", contextlib.nullcontext))
+    return stack
 
 
 def _printed() -> contextlib.AbstractContextManager:
@@ -287,7 +290,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "identifiers are Python's objects, in files": (_identifiers_as_objects, named("mean"), "parquet"),
     "identifiers in another encoding become one": (_names_as_text, OWN, "csv"),
     "the labels of rows are looked at": (
-        lambda: mock.patch.object(tables, "unlabelled", lambda data: data), named("black box", "summary"), "pandas"),
+        lambda: mock.patch.object(tables, "tabular", lambda data: data), named("black box", "summary"), "pandas"),
     "identifiers that cannot be compared raise": (_hashed, named("mean"), "pandas"),
     "text that is no UTF-8 raises": (_text_is_text, named("proportions"), "arrow"),
     "a warning depends on values": (_warned, named("mean"), "array"),

@@ -70,19 +70,18 @@ def open_file(data: str | Csv) -> File:
     raise SchemaError(f"{path}: the name must end in .parquet, {' or '.join(_ENDINGS)}")
 
 
-def unnamed(path: str) -> SchemaError:
-    """What is said of every first line that names none of the columns needed: it may be a record, and any of them."""
-    return SchemaError(
-        f"{path}: the first line must name the columns that are needed, each once; what it "
-        "holds instead is not shown, as it may be a record"
-    )
-
-
 def check_header(file: File, needed: Iterable[str]) -> None:
-    """Refuse a CSV file whose first line has none of the names that are needed; those of other files are no records."""
-    wanted = set(needed)
-    if isinstance(file, CsvFile) and wanted and not wanted & set(file.names):
-        raise unnamed(file.path)
+    """Refuse a CSV file whose first line has none of the names that are needed; those of other files are no records.
+
+    It may be a record, and any of them: so one sentence is said of all such lines, and none of them shown.
+    """
+    wanted = list(needed)
+    if isinstance(file, CsvFile) and not (set(wanted) & set(file.names) if wanted else file.names):
+        columns = f" ({', '.join(map(repr, wanted))})" if wanted else ""
+        raise SchemaError(
+            f"{file.path}: the first line must name the columns that are needed{columns}, each once; what it holds "
+            "instead is not shown, as it may be a record"
+        )
 
 
 @contextmanager
@@ -220,8 +219,6 @@ class CsvFile:
         with self._open() as file:
             first = file.readline(_LONGEST_HEADER)
         self.names = _header(first, delimiter)
-        if len(set(self.names)) < len(self.names) or not self.names or len(first) == _LONGEST_HEADER:
-            raise unnamed(path)
         self._layout = Layout(len(self.names), delimiter.encode(), multiline)
 
     @contextmanager
@@ -294,12 +291,13 @@ class CsvFile:
 
 
 def _header(line: bytes, delimiter: str) -> list[str]:
-    """The names in a first line; none if it cannot be read."""
+    """The names in a first line; none if it is too long, cannot be read, or has one twice."""
     text = line.decode("utf-8-sig", "replace").rstrip("\r\n")
     try:
-        return next(csv.reader([text], delimiter=delimiter), [])
+        names = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:
         return []
+    return names if len(set(names)) == len(names) and len(line) < _LONGEST_HEADER else []
 
 
 def without_views(table: Any) -> Any:

@@ -175,7 +175,11 @@ def test_columns_without_names_are_called_x0(sfumato, here):
         (["model.sfumato", "nothing.csv"], 3, "nothing.csv: there is no such file"),
         (["model.sfumato", "model.sfumato"], 2, "the name must end in"),
         (["model.sfumato", "half.csv"], 2, "half.csv: no column 'bmi', which the learner needs; it has 'age'"),
-        (["model.sfumato", "twice.csv"], 2, "the first line must name the columns that are needed, each once"),
+        (
+            ["model.sfumato", "twice.csv"],
+            2,
+            "the first line must name the columns that are needed ('age', 'bmi'), each once",
+        ),
         (["model.sfumato", "done.csv"], 2, "done.csv: it has a column 'prediction' already; rename it first"),
         (["model.sfumato", "new.csv", "-o", "half.csv"], 2, "--output: half.csv: is there already"),
         (["model.sfumato", "new.csv", "-o", "new.csv", "--force"], 2, "new.csv is the file of the new records"),
