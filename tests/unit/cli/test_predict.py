@@ -178,7 +178,7 @@ def test_columns_without_names_are_called_x0(sfumato, here):
         (
             ["model.sfumato", "twice.csv"],
             2,
-            "the first line must name the columns that are needed ('age', 'bmi'), each once",
+            "must name the columns that are needed ('age', 'bmi'), each once",
         ),
         (["model.sfumato", "done.csv"], 2, "done.csv: it has a column 'prediction' already; rename it first"),
         (["model.sfumato", "new.csv", "-o", "half.csv"], 2, "--output: half.csv: is there already"),
