@@ -6,6 +6,7 @@ from typing import Any
 
 from sfumato.accounting.charging import Payer
 from sfumato.bases.magnitudes import WIDEST
+from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
 from sfumato.engines.memory import Engine
@@ -45,7 +46,7 @@ def private_bounds(
     [2.0, 128.0]
     """
     if column is not None and not isinstance(column, str):
-        raise ParameterTypeError(f"column must be a name, got column={column!r}")
+        raise ParameterTypeError(f"column must be a name, got column={shown(column)}")
     limits = (-WIDEST, WIDEST)
     box = Box([limits]) if column is None else Box({column: limits})
     found: ValueRelease = release(Bounds(miss), data, box, privacy, engine=engine, ledger=ledger)

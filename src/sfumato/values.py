@@ -147,6 +147,8 @@ def _of_array(values: Any) -> NDArray[Any]:
     if array.shape != _shape(values):  # numpy makes one axis or two of a column of records, as they have gaps
         return np.full(_shape(values), math.nan)
     kind = array.dtype.kind
+    if kind == "f" and array.ndim == 2 and (parts := _parts(values)):
+        return np.stack([_of_array(part).astype(object) for part in parts], axis=1)
     if kind == "f" and array.ndim == 1 and not isinstance(values, np.ndarray):  # whole with a gap: doubles to numpy
         as_list = getattr(type(values), "to_pylist", None) or getattr(type(values), "to_list", None)
         return array if as_list is None else _objects(as_list(values))
@@ -160,6 +162,13 @@ def _of_array(values: Any) -> NDArray[Any]:
         array = array.astype(object)
         array[hidden] = None
     return array
+
+
+def _parts(values: Any) -> list[Any]:
+    """The columns of a frame of polars or pyarrow, of which numpy makes doubles if one of them has a gap."""
+    if hasattr(type(values), "get_columns"):
+        return list(values.get_columns())
+    return list(values.columns) if hasattr(type(values), "itercolumns") else []
 
 
 def _shape(values: Any) -> tuple[int, ...]:

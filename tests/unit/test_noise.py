@@ -228,3 +228,9 @@ def test_a_signalling_not_a_number_warns_nobody(integer, dtype):
     with warnings.catch_warnings(), np.errstate(all="warn"):
         warnings.simplefilter("error")
         assert sf.noise.laplace(values, l1=1.0, epsilon=1.0, integer=integer).shape == (2,)
+
+
+def test_a_gap_in_a_frame_changes_no_other_number():
+    for make in (pl.DataFrame, pa.table):
+        found = _whole(make({"a": [2**53 + 1, 1], "b": [3, None]}))
+        assert found.tolist() == [[2**53 + 1, 3], [1, 0]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import positive_integer
+from sfumato.checks import positive_integer, shown
 from sfumato.errors import ParameterTypeError
 
 RELATIONS = ("replace", "add-remove")
@@ -31,7 +31,7 @@ class Person:
 
     def __post_init__(self) -> None:
         if isinstance(self.column, bool) or not isinstance(self.column, str | int):
-            raise ParameterTypeError(f"column must be a name or a position, got column={self.column!r}")
+            raise ParameterTypeError(f"column must be a name or a position, got column={shown(self.column)}")
         object.__setattr__(self, "max_rows", positive_integer("max_rows", self.max_rows))
 
     def rows_kept(self, identifiers: Iterable[Any]) -> NDArray[np.bool_]:

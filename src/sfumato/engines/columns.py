@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import date, time, timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
-from numbers import Number
 from typing import Any
 from uuid import UUID
 
@@ -27,7 +27,8 @@ from sfumato.errors import SchemaError
 
 Floats = NDArray[np.float64]
 
-_COMPARABLE = (str, bytes, Number, date, time, timedelta, UUID)
+# Types that compare by value, and hash alike where they are equal; subclasses may do as they like.
+_COMPARABLE = {str, bytes, bool, int, float, complex, Decimal, Fraction, date, datetime, time, timedelta, UUID}
 
 
 def tabular(data: Any) -> Any:
@@ -181,10 +182,14 @@ def _key(value: Any) -> Any:
     try:
         if isinstance(value, np.generic):  # its own comparisons look at units, and not at hashes
             value = _plain(value)
-        elif isinstance(value, str | bytes) and type(value) not in (str, bytes):  # one that compares in its own way
+        elif isinstance(value, str | bytes):  # a subclass may compare in its own way
             value = str.__str__(value) if isinstance(value, str) else bytes.__bytes__(value)
-        known = isinstance(value, _COMPARABLE) or (isinstance(value, tuple) and None not in map(_key, value))
-        return value if known and value == value and hash(value) is not None else None
+        elif type(value) is tuple:
+            parts = [_key(part) for part in value]
+            return None if None in parts else ("tuple", *parts)
+        elif type(value) not in _COMPARABLE and not type(value).__module__.startswith("pandas."):
+            return None
+        return value if value == value and hash(value) is not None else None
     except Exception:  # whatever comparing raises, such as that of a signalling not-a-number
         return None
 
@@ -192,7 +197,7 @@ def _key(value: Any) -> Any:
 def _plain(value: np.generic) -> Any:
     """A value of numpy's as Python's own, which is equal to the same values; what has a unit stays with it."""
     if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else (value.dtype.str, int(value.astype(np.int64)))
+        return None if np.isnat(value) else ("numpy", value.dtype.str, int(value.astype(np.int64)))
     if isinstance(value, np.longdouble):
         return Fraction(*value.as_integer_ratio())
     return value.item()

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sfumato.checks import shown
 from sfumato.core.box import Categorical, Column
 from sfumato.engines.lines import Layout
 from sfumato.errors import MissingFileError, ParameterError, ParameterTypeError, SchemaError
@@ -60,9 +61,7 @@ def open_file(data: str | Csv) -> File:
     """Open a file; what cannot be opened or is not a table at all raises ``SchemaError``."""
     if isinstance(data, Csv):
         return CsvFile(data.path, data.multiline)
-    path = data
-    if "\n" in path:  # the text of a table, it seems, which no error may show
-        raise SchemaError("data must be a path to CSV or Parquet, got text of several lines")
+    path = _one_line(data)
     if path.lower().endswith((".parquet", ".pq")):
         return ParquetFile(path)
     if path.lower().endswith(_ENDINGS):
@@ -82,6 +81,12 @@ def check_header(file: File, needed: Iterable[str]) -> None:
             f"{file.path}: the first line must name the columns that are needed{columns}, each once; what it holds "
             "instead is not shown, as it may be a record"
         )
+
+
+def _one_line(path: str) -> str:
+    if "\n" in path:  # the text of a table, it seems, which no error may show
+        raise SchemaError("data must be a path to CSV or Parquet, got text of several lines")
+    return path
 
 
 @contextmanager
@@ -201,10 +206,10 @@ class Csv:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
-            raise ParameterTypeError(f"path must be a file's path, got path={self.path!r}")
+            raise ParameterTypeError(f"path must be a file's path, got path={shown(self.path)}")
         if not isinstance(self.multiline, bool):
-            raise ParameterTypeError(f"multiline must be True or False, got multiline={self.multiline!r}")
-        object.__setattr__(self, "path", os.fspath(self.path))
+            raise ParameterTypeError(f"multiline must be True or False, got multiline={shown(self.multiline)}")
+        object.__setattr__(self, "path", _one_line(os.fspath(self.path)))
         if not self.path.lower().endswith(_ENDINGS):
             raise ParameterError(f"path must end in {' or '.join(_ENDINGS)}, got path={self.path!r}")
 

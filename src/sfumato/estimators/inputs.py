@@ -47,9 +47,10 @@ class Features:
 
     def columns(self, box: Box) -> list[NDArray[Any]]:
         """The columns in the order of the box: doubles, NaN where one is missing, and text as ``declared_texts``."""
+        table = open_table(self.table(box), box, "row")  # which looks at types, also where there are no rows
         if self.rows == 0:
             return [np.zeros(0, dtype="U1" if is_text(kind) else np.float64) for kind in box.columns]
-        (columns,) = open_table(self.table(box), box, "row").batches(box, self.rows)
+        (columns,) = table.batches(box, self.rows)
         return [
             declared_texts(values, kind) if is_text(kind) else np.asarray(values)
             for values, kind in zip(columns, box.columns, strict=True)

@@ -73,7 +73,7 @@ def test_bounds_must_be_finite(bad, side):
     with pytest.raises(ParameterError, match="finite") as error:
         Box({"age": tuple(bounds)})
     assert "age" in str(error.value)
-    assert repr(bad) in str(error.value)
+    assert (type(bad).__name__ if isinstance(bad, list) else repr(bad)) in str(error.value)  # a list may be data
     assert ("low", "high")[side] in str(error.value)
 
 

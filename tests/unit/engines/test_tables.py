@@ -762,10 +762,36 @@ def test_data_in_the_wrong_place_are_not_shown():
         lambda: sf.release(sf.KDE(1.0), data, box, privacy, basis=data),
         lambda: sf.summarize(box, data, privacy),
         lambda: sf.select([1, 2], [1.0, 2.0], sensitivity=1.0, privacy=data),
+        lambda: sf.private_bounds("age", data, privacy),
+        lambda: sf.noise.laplace([1.0], l1=data, epsilon=1.0),
+        lambda: sf.Csv(data),
+        lambda: sf.Person(data, 3),
+        lambda: sf.Privacy(epsilon=data),
     ):
         with pytest.raises(ParameterTypeError) as caught:
             call()
         assert "12345" not in str(caught.value)
+
+
+def test_values_in_tuples_are_told_apart_as_they_are_alone():
+    months, odd = np.timedelta64(5, "M"), np.datetime64(5, "s")
+    for pair in ([(Decimal(5),), (months,)], [("<M8[s]", 5), odd], [("numpy", "<M8[s]", 5), odd]):
+        objects = np.empty(3, dtype=object)
+        objects[:2], objects[2] = pair, pair[0]
+        data = pd.DataFrame({"age": [5.0, 15.0, 25.0], "id": objects})
+        assert chunks(open_table(data, AGE, sf.Person("id", 1)), AGE).ravel().tolist() == [5.0, 15.0]
+
+
+def test_a_date_that_compares_in_its_own_way_is_nobodys():
+    class Rude(date):
+        def __eq__(self, other):
+            raise RuntimeError("private")
+
+        __hash__ = date.__hash__
+
+    objects = np.array([Rude(2000, 1, 1), date(2000, 1, 1), "a"], dtype=object)
+    table = open_table(pd.DataFrame({"age": [5.0, 15.0, 25.0], "id": objects}), AGE, sf.Person("id", 1))
+    assert chunks(table, AGE).ravel().tolist() == [15.0, 25.0]
 
 
 def test_what_is_masked_is_missing():

@@ -195,3 +195,13 @@ def test_arrays_of_pandas_are_read_as_they_are_stored(missing):
         PrivateNaiveBayes(bounds=[(0, 1)], classes=[0, 1], epsilon=1.0).fit(X, y)
     texts = pd.Categorical([None if missing else "yes", *["no", "yes"] * 9, "no"])
     PrivateNaiveBayes(bounds=[(0, 1)], classes=["no", "yes"], epsilon=1.0).fit(X, texts)
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_types_are_looked_at_also_where_there_are_no_rows(rows):
+    days = pa.array([0, 1], pa.timestamp("ns"))[:rows]
+    numbers = pa.array([0.0, 1.0])[:rows]
+    for X, y in ((pa.table({"x": days}), numbers), (pa.table({"x": numbers}), days)):
+        model = PrivateRidge(bounds={"x": (0, 1)}, response_range=(0, 1), epsilon=1.0, neighbours="add-remove")
+        with pytest.raises(SchemaError, match="must be numeric"):
+            model.fit(X, y)
