@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
+_AS_LIST = ("to_pylist", "to_list", "tolist")  # of Arrow's arrays, of series, of pandas' arrays
 
 
 @contextmanager
@@ -150,7 +151,7 @@ def _of_array(values: Any) -> NDArray[Any]:
     if kind == "f" and array.ndim == 2 and (parts := _parts(values)):
         return np.stack([_of_array(part).astype(object) for part in parts], axis=1)
     if kind == "f" and array.ndim == 1 and not isinstance(values, np.ndarray):  # whole with a gap: doubles to numpy
-        as_list = getattr(type(values), "to_pylist", None) or getattr(type(values), "to_list", None)
+        as_list = next((found for name in _AS_LIST if (found := getattr(type(values), name, None))), None)
         return array if as_list is None else _objects(as_list(values))
     if kind == "c":
         with np.errstate(all="ignore"):

@@ -81,6 +81,7 @@ def test_no_hunted_pair_exceeds_a_certificate(name, small_blocks):
 ADDED = ["hinge, landmarks", "logistic, three classes", "huber", "hinge, Bernstein lattice"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ADDED)
 def test_no_added_or_removed_record_exceeds_a_certificate(name, small_blocks):
     target, basis, share = HUNTS[name]
@@ -199,6 +200,7 @@ def test_negative_control_an_unpenalised_intercept_breaks_the_bound(intercept, k
     assert (found.distance <= pointwise_bound(C, math.sqrt(1.25), N)) == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gamma", "kept"), [(2.0, True), ("scale", False)])
 def test_negative_control_a_kernel_scaled_by_the_data_breaks_the_bound(gamma, kept):
     C, n, low, high = 1.0, 100, np.array([-0.5, -1.0]), np.array([0.5, 1.0])

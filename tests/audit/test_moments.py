@@ -184,6 +184,7 @@ def test_a_record_that_comes_or_goes_attains_its_certificate(name, norm):
     assert not within(summed(box, basis, best[None, :], ADD), Fraction(99, 100) * Fraction(bound), norm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize(("name", "norm"), [("square", "l1"), ("square", "l2"), ("pairs", "l1"), ("cross", "linf")])
 def test_blind_hunts_through_the_whole_target_find_nothing_worse(name, norm, relation):

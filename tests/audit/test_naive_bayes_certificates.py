@@ -117,6 +117,7 @@ def one_record_each(kind):
     return np.array([statistic(pair([[*x, y]])) for x in itertools.product(*columns) for y in labels], dtype=np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("kind", list(MIXED))
@@ -152,6 +153,7 @@ def test_a_data_set_is_the_sum_of_its_records():
 # --- hunts ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("kind", list(MIXED))

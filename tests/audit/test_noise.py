@@ -184,6 +184,7 @@ STATISTICS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_releases_on_a_worst_pair_stay_within_epsilon(noise):
     pair = (mechanism(0.0, noise=noise), mechanism(1.0, noise=noise))

@@ -428,6 +428,7 @@ def law_of(kind, size):
     return ObjectiveLaw(kind, size, -14, Fraction(2**20 * 5, 7))
 
 
+@pytest.mark.slow
 def test_gaussian_noise_has_the_law_that_it_says():
     """Its second moment, and each of two other summaries; a scale that is 3 % off is rejected as surely."""
     law = law_of("gaussian", 2000)

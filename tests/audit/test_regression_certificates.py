@@ -279,6 +279,7 @@ def test_priestley_chao_attains_its_bound_where_gaps_are_small_beside_the_bandwi
     assert 0.99 * certificate.bound <= largest(statistic, *worst_pair(n, gap)) <= certificate.bound
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "gap", "width"), [(4, 4.0, 0.1), (4, 0.2, 0.1), (8, 0.4, 0.3), (12, 2.0, 0.05)])
 def test_hunted_neighbours_stay_within_priestley_chaos_certificate(n, gap, width):
     """Random, corners, ties, then hill climbing; missing values, and responses outside of the range."""

@@ -105,11 +105,13 @@ class EngineContract:
     def test_every_way_of_cutting_gives_the_same_products(self, records):
         assert len({self.products(engine, records).tobytes() for engine in self.engines()}) == 1
 
+    @pytest.mark.slow
     def test_every_order_of_records_gives_the_same_products(self, records):
         orders = [slice(None), slice(None, None, -1), np.random.default_rng(1).permutation(len(records))]
         for engine in self.engines():
             assert len({self.products(engine, records[order]).tobytes() for order in orders}) == 1
 
+    @pytest.mark.slow
     def test_every_kind_of_table_gives_the_same_products(self, records):
         columns = {"a": records[:, 0], "b": records[:, 1]}
         tables = [records, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)]
@@ -189,6 +191,7 @@ class EngineContract:
         for engine in self.engines():
             assert len({self.count(engine, hostile[order])[1].tobytes() for order in orders}) == 1
 
+    @pytest.mark.slow
     def test_every_kind_of_table_gives_the_same_counts(self, every_kind):
         found = {
             (rows, values.tobytes())

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -122,6 +123,7 @@ def test_any_points_are_accepted_clipped_or_refused_as_outside(box, data):
         assert ((unit >= 0) & (unit <= 1)).all()
 
 
+@pytest.mark.slow
 @given(
     st.one_of(st.floats(), st.integers(), st.text(max_size=3), st.none()),
     st.one_of(st.floats(), st.integers(), st.none()),

@@ -82,6 +82,7 @@ def test_limits_hold_on_every_cell(text, count, seed):
     assert (values <= high + size).all()
 
 
+@pytest.mark.slow
 @given(questions, st.integers(4, 40), st.integers(0, 10**6))
 @settings(max_examples=100)
 def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
@@ -97,6 +98,7 @@ def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
     assert off <= query.unseen(grid.shape) + 1e-9 * (1 + np.abs(values).max())
 
 
+@pytest.mark.slow
 @given(questions, st.sampled_from(["none", "balanced"]), st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_an_approximation_holds_everywhere(text, damping, seed):

@@ -80,6 +80,7 @@ def test_any_two_records_are_within_every_certificate_and_do_not_feel_each_other
         apart_within(one, indices, ADD)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(tables, st.sampled_from([0.5, 1.0, 1e-300, 3.0]), st.integers(2, 9))
 def test_records_that_are_scaled_into_a_ball_do_not_feel_each_other(data, radius, degree):
@@ -104,6 +105,7 @@ BOXES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", [Cosines(3), Cosines(9), Cosines(5, 1), Cosines(6, "cross")], ids=str)
 @pytest.mark.parametrize("name", BOXES)
 def test_one_record_contributes_the_same_bits_in_any_place_block_and_layout(name, basis):

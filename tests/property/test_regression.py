@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -67,6 +68,7 @@ def vector(target, data, box, basis):
 # --- nothing raises, nothing warns --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     pairs(),
@@ -106,6 +108,7 @@ def test_any_records_give_a_priestley_chao_curve(data, box, privacy, limits, ban
     assert np.isfinite(quietly(target, data, box, privacy, sf.Bernstein(5, order=2))(GRID)).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(pairs(2, labels), grants, st.sampled_from(["kernel", "normal"]), st.sampled_from([[0, 1], [0, 1, 2.5]]))
 def test_any_records_and_labels_give_a_classifier(data, privacy, likelihood, classes):

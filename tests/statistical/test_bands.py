@@ -13,6 +13,8 @@ from scipy.stats import binom
 import sfumato as sf
 from sfumato.releases import uncertainty
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 3000
 CONFIDENCE = 0.9
 BOX = sf.Box([(0, 2), (-1, 1)])

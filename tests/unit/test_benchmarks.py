@@ -163,6 +163,7 @@ def test_figures_print_as_tables_with_empty_cells(capsys):
     assert capsys.readouterr().out.splitlines() == ["", "t", "eps   found", "0.1        ", "  1  0.1235"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 def test_the_memory_meter_sees_an_allocation_and_not_its_parent():
     ballast = np.ones(2**26)  # 512 MiB in this process, which the other must not see

@@ -234,3 +234,4 @@ def test_a_gap_in_a_frame_changes_no_other_number():
     for make in (pl.DataFrame, pa.table):
         found = _whole(make({"a": [2**53 + 1, 1], "b": [3, None]}))
         assert found.tolist() == [[2**53 + 1, 3], [1, 0]]
+    assert _whole(pd.array([2**53 + 1, None], dtype="Int64")).tolist() == [2**53 + 1, 0]

@@ -80,7 +80,7 @@ def clean_series(series: Any, kind: Column) -> Any:
 
 def as_doubles(series: Any) -> Floats:
     """A numeric column as doubles; what is missing becomes NaN."""
-    stored = _as_arrow(series)
+    stored = as_arrow(series)
     if stored is not None:
         return arrow_doubles(stored)
     with np.errstate(all="ignore"):  # a warning that depends on values would be an output
@@ -108,7 +108,7 @@ def array_doubles(values: NDArray[Any]) -> Floats:
 
 def as_texts(series: Any) -> Any:
     """A column of text as an Arrow array where it is one, else as a list of values, whatever they are."""
-    stored = _as_arrow(series)
+    stored = as_arrow(series)
     if stored is not None:
         return stored
     if series.implementation.is_polars() and series.dtype == nw.String:
@@ -118,7 +118,7 @@ def as_texts(series: Any) -> Any:
 
 def identifiers(series: Any) -> Iterable[Any]:
     """A column's values as keys: equal where the values are; None where one is missing or cannot be compared."""
-    stored = _as_arrow(series)
+    stored = as_arrow(series)
     if stored is not None:
         return arrow_identifiers(stored)
     native = series.to_native()
@@ -139,6 +139,10 @@ def arrow_identifiers(values: Any) -> Iterator[Any]:
     from pyarrow import types
 
     if types.is_dictionary(values.type):
+        try:
+            pc.cast(pa.nulls(1, values.type), values.type.value_type)  # whether it can be done is a matter of types
+        except pa.ArrowException:
+            return itertools.repeat(None, len(values))
         values = pc.cast(values, values.type.value_type)
     kind = values.type
     if types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or types.is_interval(kind):
@@ -166,7 +170,7 @@ def _polars_identifiers(native: Any) -> Iterator[Any]:
     return map(_key, (native.to_physical() if native.dtype.is_temporal() else native).to_list())
 
 
-def _as_arrow(series: Any) -> Any:
+def as_arrow(series: Any) -> Any:
     """The Arrow array in which a column of pyarrow or pandas is stored; None where it is not."""
     native = series.to_native()
     if series.implementation.is_pyarrow():

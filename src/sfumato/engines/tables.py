@@ -23,6 +23,7 @@ from sfumato.engines.columns import (
     array_doubles,
     arrow_doubles,
     arrow_identifiers,
+    as_arrow,
     as_doubles,
     as_texts,
     check_kind,
@@ -250,11 +251,27 @@ def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str
         frame = nw.from_native(without_views(frame.to_native()), eager_only=True)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
         column = _person_column(unit, frame.columns)
-        if frame.implementation.is_pyarrow():
-            check_pickable(frame.to_native().schema)
-        if len(frame):  # no rows are no condition either, and would be refused
-            frame = frame.filter(unit.rows_kept(identifiers(frame[column])).tolist())
+        frame = _picked(frame, unit.rows_kept(identifiers(frame[column])))
     return FrameTable(frame, declared)
+
+
+def _picked(frame: Any, kept: NDArray[np.bool_]) -> Any:
+    """Some rows of a frame; what types its columns have decides whether that can be done, and no value does."""
+    if frame.implementation.is_pyarrow():
+        check_pickable(frame.to_native().schema)
+        return nw.from_native(frame.to_native().filter(kept), eager_only=True)
+    stored = {name: array for name in frame.columns if (array := as_arrow(frame[name])) is not None}
+    if (
+        stored and frame.implementation.is_pandas_like()
+    ):  # pandas would put chunks together, which fails for some values
+        import pyarrow as pa
+
+        check_pickable(pa.schema([(name, array.type) for name, array in stored.items()]))
+        native = frame.to_native()
+        picked = {name: native[name].array[kept] for name in stored}  # chunk by chunk
+        rest = native.drop(columns=list(stored)).iloc[kept].reset_index(drop=True)
+        return nw.from_native(rest.assign(**picked)[list(frame.columns)], eager_only=True)
+    return frame.filter(kept.tolist()) if len(frame) else frame  # no rows are no condition, and would be refused
 
 
 def _check_names(needed: Sequence[str], names: Sequence[str]) -> None:
@@ -308,7 +325,7 @@ def _open_array(array: NDArray[Any], unit: Unit) -> Table:
     if isinstance(unit, Person):
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
-        array = array[unit.rows_kept(array[:, unit.column].tolist())]
+        array = array[unit.rows_kept(np.asarray(array)[:, unit.column].tolist())]
     return ArrayTable(_unmasked(array), len(array))
 
 

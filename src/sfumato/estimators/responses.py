@@ -32,6 +32,8 @@ def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:
         _warn_of_a_column()
         given = given[given.columns[0]]
+    if isinstance(given, nw.DataFrame):  # by its type, before anybody looks at a value
+        raise SchemaError("y should be a 1d array of one response for each row, got 2-D")
     found = _of_series(given, column) if isinstance(given, nw.Series) else _of_array(y, column)
     if len(found) != rows:
         raise SchemaError("inconsistent numbers of samples: X and y must have as many rows as each other")
@@ -74,7 +76,7 @@ def _of_array(y: Any, column: Column) -> NDArray[Any]:
     if kind not in ("UTO" if text else "iufbTO"):  # T: numpy's text of any length
         raise SchemaError(f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {array.dtype}")
     if text:
-        return declared_texts(array if kind == "U" else array.tolist(), column)
+        return declared_texts(np.ma.filled(array, "") if kind == "U" else array.tolist(), column)
     return doubles(array)
 
 

@@ -196,7 +196,10 @@ def test_a_plan_for_more_rows_errs_less(sfumato, here):
         (["mean", *AGE, *AGE], "--column age is given twice"),
         (["mean", "age", "--column", "age"], "--column must be NAME:LOW:HIGH"),
         (["mean", "age", "--column", "age:110:0"], "--column age:110:0: column 'age': low must be below high"),
-        (["mean", "height", "--column", "height:0:3"], "--column height: cohort.csv has no such column"),
+        (
+            ["mean", "height", "--column", "height:0:3"],
+            "cohort.csv: the first line must name the columns that are needed",
+        ),
         (["mean", "sex", *SEXES], "--column sex: a mean needs numbers with bounds"),
         (["proportions", "sex", "--column", "sex=F"], "--column sex=F: categories must be two or more"),
         (["proportions", "age", *AGE], "--column age: proportions are of categories"),
@@ -223,7 +226,7 @@ def test_a_plan_for_more_rows_errs_less(sfumato, here):
         (["bounds", "age", *AGE], "leave out --column and --box"),
         (["bounds", "age", "--bins", "3"], "--bins is for other statistics than bounds"),
         (["bounds", "age", "--missing", "none"], "--missing is for other statistics than bounds"),
-        (["bounds", "height"], "COLUMN height: cohort.csv has no such column"),
+        (["bounds", "height"], "cohort.csv: the first line must name the columns that are needed"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_read(sfumato, here, args, message):

@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import sfumato as sf
 from sfumato.engines.cells import positions
+from sfumato.engines.columns import arrow_identifiers
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterTypeError, SchemaError
 
@@ -735,6 +736,38 @@ def test_dictionaries_of_chunks_are_not_put_together(more):
     column = pa.chunked_array([part.cast(pa.dictionary(pa.int8(), pa.string())) for part in parts])
     data = pa.table({"age": np.zeros(100 + more), "id": column, "other": column})
     assert open_table(data, AGE, sf.Person("id", 1)).rows == 100 + more
+
+
+@pytest.mark.parametrize("more", [1, 120])
+def test_chunks_of_pandas_columns_are_not_put_together(more):
+    texts = [str(i) for i in range(100 + more)]
+    parts = [
+        pa.array(part).dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string()))
+        for part in (texts[:100], texts[100:])
+    ]
+    other = pd.arrays.ArrowExtensionArray(pa.chunked_array(parts))
+    ids = pd.array(["a", None, *texts[2:]], dtype="string[pyarrow]")
+    data = pd.DataFrame({"other": other, "age": np.arange(100.0 + more), "id": ids})
+    table = open_table(data, AGE, sf.Person("id", 1))
+    assert table.rows == 99 + more
+    assert table.native["other"].tolist() == ["0", *texts[2:]]
+    assert table.native.columns.tolist() == ["other", "age", "id"]
+
+
+@pytest.mark.parametrize("ids", [["p", "q"], [None, "q"]])
+def test_types_of_pandas_columns_decide_whether_rows_can_be_picked(ids):
+    odd = pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array([["a"], ["b"]], pa.list_(pa.string_view()))]))
+    data = pd.DataFrame({"age": [5.0, 15.0], "id": ids, "other": odd})
+    with pytest.raises(SchemaError, match="'other' is of type"):
+        open_table(data, AGE, sf.Person("id", 1))
+
+
+def test_identifiers_of_a_type_that_cannot_be_told_apart_belong_to_nobody():
+    views = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int8()), pa.array(["f"], pa.string_view()))
+    for rows in (0, 2):
+        assert list(arrow_identifiers(views[:rows])) == [None] * rows
+    numbers = pa.array([7, 8, 7]).dictionary_encode()
+    assert list(arrow_identifiers(numbers)) == [7, 8, 7]
 
 
 @pytest.mark.parametrize("ids", [[None, None], ["a", None]])
