@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from harness.empirical import epsilon_lower_bound
+from opening import numbers_of
 
 import sfumato as sf
 from sfumato import tuning
@@ -102,12 +103,14 @@ def largest_loss(choice, release):
         target = replace(DENSITY, bandwidth=bandwidth).settled(BOX, 3, GRANT, BASIS)
         certificate = target.certificate(BASIS, BOX, 3, GRANT)
         first, second = (
-            target.coefficients(
-                target.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
-                BASIS,
-                BOX,
-                certificate,
-            )._values.astype(float)
+            numbers_of(
+                target.coefficients(
+                    target.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
+                    BASIS,
+                    BOX,
+                    certificate,
+                )
+            ).astype(float)
             for data in (PILE, STRAY)
         )
         moved = np.linalg.norm(first - second, {"l1": 1, "l2": 2, "linf": np.inf}[certificate.norm])
