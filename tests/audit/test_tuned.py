@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from harness.empirical import epsilon_lower_bound
-from opening import numbers_of
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato import tuning
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
