@@ -13,6 +13,7 @@ import pytest
 from harness.empirical import epsilon_lower_bound
 
 import sfumato as sf
+from opening import numbers_of
 from sfumato import tuning
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
@@ -102,12 +103,14 @@ def largest_loss(choice, release):
         target = replace(DENSITY, bandwidth=bandwidth).settled(BOX, 3, GRANT, BASIS)
         certificate = target.certificate(BASIS, BOX, 3, GRANT)
         first, second = (
-            target.coefficients(
-                target.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
-                BASIS,
-                BOX,
-                certificate,
-            )._values.astype(float)
+            numbers_of(
+                target.coefficients(
+                    target.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
+                    BASIS,
+                    BOX,
+                    certificate,
+                )
+            ).astype(float)
             for data in (PILE, STRAY)
         )
         moved = np.linalg.norm(first - second, {"l1": 1, "l2": 2, "linf": np.inf}[certificate.norm])

@@ -84,7 +84,7 @@ class Categorical:
             raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
         if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for c in self.categories for letter in str(c)):
             raise ParameterError(
-                f"categories must be text that can be stored, got {self.categories!r}: half a character"
+                f"categories must be text that can be stored, without NUL or lone surrogates, got {self.categories!r}"
             )
 
 

@@ -57,8 +57,9 @@ def test_a_sample_of_pieces_of_any_size_fills_blocks():
 
     features = features_of(sf.LinearKernel(), sf.Coordinates(), BOX)
     sizes = [BLOCK] * 14 + [100] + [BLOCK] * 5  # a batch of a CSV file ends in the middle of a block
-    seen = sum(int(np.isfinite(t).sum()) for _, t in FixedPoint(Pieces(sizes), features).sample(5000).blocks())
-    assert seen == -(-sum(sizes) // 11)
+    few, apart = FixedPoint(Pieces(sizes), features).sample(5000)
+    seen = sum(int(np.isfinite(t).sum()) for _, t in few.blocks())
+    assert apart == 11 and seen == -(-sum(sizes) // 11)
 
 
 def test_pure_bernstein_bands_of_three_classes_cover():

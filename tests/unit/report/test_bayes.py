@@ -120,7 +120,7 @@ def test_how_likelihoods_are_known(release):
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(likelihood):
     html5lib = pytest.importorskip("html5lib")
-    names = {EVIL: (0, 1), "$x^{\\frac{$": sf.Categorical([EVIL, "b\x00\u202e"])}
+    names = {EVIL: (0, 1), "$x\x00^{\\frac{$": sf.Categorical([EVIL, "b\u202e"])}
     release = bayes(names, classes=(EVIL, "$a_$"), likelihood=likelihood, response=EVIL + "y")
     tested = PublicTest(EVIL, release.classes, ((1, 0), (0, 1)), 2)
     page = render(release, name=EVIL, tested=tested)

@@ -168,7 +168,7 @@ def test_circles_are_cut_open(quick):
 
 def test_nothing_that_was_named_is_code_and_pages_are_valid():
     html5lib = pytest.importorskip("html5lib")
-    names = {EVIL: (0, 1), "$x^{\\frac{$": sf.Categorical([EVIL, "b\x00\u202e"]), "b\u202e": sf.Periodic(0, 1)}
+    names = {EVIL: (0, 1), "$x^{\\frac{$": sf.Categorical([EVIL, "b\u202e"]), "b\x00\u202e": sf.Periodic(0, 1)}
     page = render(summary(names, 4), name=EVIL)
     html5lib.HTMLParser(strict=True).parse(io.StringIO(page))
     assert EVIL not in page and "&lt;script&gt;" in page and not re.search("[\x00\u202e]", page)
