@@ -30,9 +30,9 @@ def read_records(box: Box, records: Any) -> Floats:
         missing = [name for name in box.names if name not in there]
         if missing:
             raise SchemaError(f"the records have no column {missing[0]!r}")
-        columns = [np.asarray(records[name]) for name in box.names]
+        columns = [_column(records[name]) for name in box.names]
     else:
-        rows = [_row(box, record) for record in records]
+        rows = [_row(box, record) for record in _each(records)]
         columns = [[row[j] for row in rows] for j in range(box.dimension)]
     if (
         isinstance(records, np.ndarray)
@@ -41,6 +41,38 @@ def read_records(box: Box, records: Any) -> Floats:
     ):
         return matrix  # nothing to read: no copy of many people's records
     return np.stack([_codes(kind, values) for kind, values in zip(box.columns, columns, strict=True)], axis=1)
+
+
+def _column(values: Any) -> Any:
+    try:
+        return np.asarray(values)
+    except Exception:  # Arrow raises, and prints, a text that is no UTF-8
+        return _one_by_one(values)
+
+
+def _each(records: Any) -> list[Any]:
+    if hasattr(records, "to_pylist"):  # Arrow's own scalars equal no category
+        return _one_by_one(records)
+    try:
+        return list(records)
+    except Exception:
+        if not hasattr(records, "__array__"):  # no column of values: the form is wrong
+            raise
+        return _one_by_one(records)
+
+
+def _one_by_one(values: Any) -> list[Any]:
+    """The values of a column that cannot be read at once; None for each that cannot be read at all."""
+    stored = getattr(values, "array", values)  # of pandas: by position, whatever the index
+    return [_value(stored, place) for place in range(len(stored))]
+
+
+def _value(stored: Any, place: int) -> Any:
+    try:
+        value = stored[place]
+        return value.as_py() if hasattr(value, "as_py") else value
+    except Exception:  # whatever a person holds, nothing shows
+        return None
 
 
 def _row(box: Box, record: Any) -> Sequence[Any]:
