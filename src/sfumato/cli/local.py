@@ -150,7 +150,7 @@ def encode(
     epilog=examples(
         "sfumato local collect protocol.json reports.bin -o release.sfumato --report release.html",
         "sfumato local collect protocol.json monday.bin tuesday.bin --checkpoint state.ckpt -o release.sfumato",
-        "sfumato local collect protocol.json reports.bin --gateway clinic.batch --batch-key clinic.key -o release.sfumato",
+        "sfumato local collect protocol.json --gateway hospital.batch --batch-key gateway.key -o release.sfumato",
     )
 )
 def collect(

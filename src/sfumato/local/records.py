@@ -51,8 +51,6 @@ def _column(values: Any) -> Any:
 
 
 def _each(records: Any) -> list[Any]:
-    if hasattr(records, "to_pylist"):  # Arrow's own scalars equal no category
-        return _one_by_one(records)
     try:
         return list(records)
     except Exception:
@@ -69,8 +67,7 @@ def _one_by_one(values: Any) -> list[Any]:
 
 def _value(stored: Any, place: int) -> Any:
     try:
-        value = stored[place]
-        return value.as_py() if hasattr(value, "as_py") else value
+        return stored[place]
     except Exception:  # whatever a person holds, nothing shows
         return None
 
@@ -106,7 +103,7 @@ def _codes(kind: Any, values: Any) -> Floats:
 
 def _place(places: Mapping[Any, int], value: Any) -> float:
     try:
-        return float(places.get(value, np.nan))
+        return float(places.get(_plain(value), np.nan))
     except Exception:  # not hashable, or worse: whatever a person holds, nothing shows
         return np.nan
 
@@ -115,9 +112,14 @@ def _number(value: Any) -> float:
     if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.ndarray) and _odd(value)):
         return np.nan  # float() would warn, and a warning that depends on values is an output
     try:
-        return float(value)
+        return float(_plain(value))
     except Exception:  # whatever a person holds, nothing shows
         return np.nan
+
+
+def _plain(value: Any) -> Any:
+    """A value of Python's; Arrow's own scalars equal no category. Raises for a text that is no UTF-8."""
+    return value.as_py() if hasattr(value, "as_py") else value
 
 
 def _odd(value: NDArray[Any]) -> bool:

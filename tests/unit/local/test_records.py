@@ -74,6 +74,12 @@ def test_text_that_is_no_utf8_is_no_category(form):
     assert held(box, texts) == [[0.0], [1.0], [2.0]]
 
 
+def test_rows_of_arrow_with_text_that_is_no_utf8():
+    rows = pa.StructArray.from_arrays([NO_UTF8, pa.array([1.0, 2.0, None])], ["group", "age"])
+    box = sf.Box({"age": (0, 110), "group": sf.Categorical(["a", "b", "c"])})
+    assert held(box, rows) == [[1.0, 0.0], [2.0, 1.0], [55.0, 2.0]]
+
+
 def test_no_records():
     assert read_records(PLANE, np.zeros((0, 2))).shape == (0, 2)
     assert read_records(PLANE, []).shape == (0, 2)
