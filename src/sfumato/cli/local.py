@@ -43,7 +43,7 @@ Randomizer = Annotated[
 ]
 Users = Annotated[int | None, typer.Option(metavar="N", help="How many numbers of people there are; 2**40.")]
 ProtocolFile = Annotated[Path, typer.Option("--output", "-o", metavar="JSON", help="Where the protocol goes.")]
-Key = Annotated[
+BatchKey = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The key that seals a gateway's batches: 16 random bytes or more, kept secret."),
 ]
@@ -103,7 +103,7 @@ def init(
 @app.command(
     epilog=examples(
         "sfumato local encode protocol.json people.csv -o reports.batch",
-        "sfumato local encode protocol.json more.parquet --first-user 10000 --key gateway.key -o more.batch",
+        "sfumato local encode protocol.json more.parquet --first-user 10000 --batch-key gateway.key -o more.batch",
     )
 )
 def encode(
@@ -111,7 +111,7 @@ def encode(
     protocol: File,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file, one person a row.")],
     first_user: FirstUser = 0,
-    key: Key = None,
+    batch_key: BatchKey = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the batches go.")] = Path(
         "reports.batch"
     ),
@@ -123,7 +123,7 @@ def encode(
     record, and only reports leave it. Whoever runs this command sees the records. Each report of a person costs
     epsilon: encode a person once.
     """
-    from sfumato.cli.local_files import read_key
+    from sfumato.cli.local_files import read_batch_key
     from sfumato.cli.local_order import encode_file
     from sfumato.cli.publishing import check_writable
     from sfumato.cli.words import counted
@@ -133,8 +133,8 @@ def encode(
         check_writable(output, force)
         if output.resolve() in (data.resolve(), protocol.resolve()):
             raise ParameterError(f"{output} is what is read; choose another name")
-    with blaming("--key"):
-        sealed = read_key(key)
+    with blaming("--batch-key"):
+        sealed = read_batch_key(batch_key)
     people, size = encode_file(ctx, spoken, data, output, first_user, sealed)
     told = {"written": str(output), "people": people, "first_user": first_user, "next_user": first_user + people}
     rows = [
@@ -150,7 +150,7 @@ def encode(
     epilog=examples(
         "sfumato local collect protocol.json reports.bin -o release.sfumato --report release.html",
         "sfumato local collect protocol.json monday.bin tuesday.bin --checkpoint state.ckpt -o release.sfumato",
-        "sfumato local collect protocol.json reports.bin --gateway hospital.batch --key gateway.key -o release.sfumato",
+        "sfumato local collect protocol.json --gateway hospital.batch --batch-key gateway.key -o release.sfumato",
     )
 )
 def collect(
@@ -164,7 +164,7 @@ def collect(
         list[Path] | None,
         typer.Option(metavar="FILE", help="A file of batches, from a gateway that you trust. May be repeated."),
     ] = None,
-    key: Key = None,
+    batch_key: BatchKey = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Go on from here if it is there, and save here: nothing counts twice."),
@@ -182,7 +182,7 @@ def collect(
     read with --gateway only. With --checkpoint a run that was interrupted goes on where it stopped, and later files, or
     files that have grown, add to what was collected; releases cost nothing.
     """
-    from sfumato.cli.local_files import Places, Reading, load_checkpoint, read_key, save_checkpoint
+    from sfumato.cli.local_files import Places, Reading, load_checkpoint, read_batch_key, save_checkpoint
     from sfumato.cli.local_results import publish_collected
     from sfumato.cli.progress import counting
     from sfumato.cli.publishing import Outputs, check_writable
@@ -191,8 +191,8 @@ def collect(
     outputs = Outputs.checked(protocol, output, report, plot, force)
     single, trusted = reports or [], gateway or []
     _check_inputs([*single, *trusted], output, checkpoint)
-    with blaming("--key"):
-        sealed = read_key(key)
+    with blaming("--batch-key"):
+        sealed = read_batch_key(batch_key)
     reading = Reading(spoken.collector(), Places())
     if checkpoint is not None:
         with blaming("--checkpoint"):

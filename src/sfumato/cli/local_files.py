@@ -21,7 +21,7 @@ from sfumato.errors import FileFormatError, ParameterError
 from sfumato.local.collector import Collector
 from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
-from sfumato.local.wire import RejectedError, unpack_batches
+from sfumato.local.wire import RejectedError, check_key, unpack_batches
 from sfumato.plain_files import open_plain, read_plain
 
 EVERY = 2.0  # seconds between checkpoints
@@ -145,9 +145,11 @@ class Reading:
             self.pending[str(reason)] += 1
 
 
-def read_key(path: Path | None) -> bytes | None:
-    """The bytes of a file as a key."""
-    return None if path is None else read_plain(path, _LARGEST_KEY, "a key")
+def read_batch_key(path: Path | None) -> bytes | None:
+    """The bytes of a file as a key that seals batches."""
+    key = None if path is None else read_plain(path, _LARGEST_KEY, "a key")
+    check_key(key)
+    return key
 
 
 @contextmanager

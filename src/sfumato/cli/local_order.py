@@ -16,6 +16,8 @@ from sfumato.boxfile import read_box
 from sfumato.cli.options import blaming
 from sfumato.cli.progress import counting
 from sfumato.core.box import Categorical, Column
+from sfumato.engines.cells import positions
+from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 from sfumato.local.density import RANDOMIZERS as DENSITY
@@ -103,7 +105,15 @@ def read_people(path: Path, box: sf.Box) -> Iterator[People]:
     """The people in a table, one a row; what a record holds never raises."""
     named = sf.Box(dict(zip(box.names, box.columns, strict=True)))
     for columns in open_table(str(path), named, "row").batches(named, AT_ONCE):
-        yield People(box.names, tuple(np.asarray(values) for values in columns))
+        yield People(box.names, tuple(map(_held, box.columns, columns)))
+
+
+def _held(kind: Column, values: Any) -> Any:
+    """One column as an array: of text its declared categories, None for any other; numbers as they are."""
+    if not isinstance(kind, Categorical) or not is_text(kind):
+        return np.asarray(values)
+    # Never as an array of Arrow's making: it raises, and prints, a cell that is no UTF-8.
+    return np.array([*kind.categories, None], dtype=object)[positions(values, kind)]
 
 
 def all_people(pieces: Sequence[People]) -> People:
@@ -121,7 +131,7 @@ def encode_file(
         whole = Path(folder) / "batches"
         with counting(ctx, f"encoding {data.name}", None) as done, whole.open("wb") as file:
             for piece in read_people(data, protocol.box):
-                with blaming("--first-user", "--key"):
+                with blaming("--first-user"):
                     file.write(protocol.encode_many(piece, first_user + people, key))
                 people += len(piece)
                 done(len(piece))

@@ -30,9 +30,9 @@ def read_records(box: Box, records: Any) -> Floats:
         missing = [name for name in box.names if name not in there]
         if missing:
             raise SchemaError(f"the records have no column {missing[0]!r}")
-        columns = [np.asarray(records[name]) for name in box.names]
+        columns = [_column(records[name]) for name in box.names]
     else:
-        rows = [_row(box, record) for record in records]
+        rows = [_row(box, record) for record in _each(records)]
         columns = [[row[j] for row in rows] for j in range(box.dimension)]
     if (
         isinstance(records, np.ndarray)
@@ -41,6 +41,35 @@ def read_records(box: Box, records: Any) -> Floats:
     ):
         return matrix  # nothing to read: no copy of many people's records
     return np.stack([_codes(kind, values) for kind, values in zip(box.columns, columns, strict=True)], axis=1)
+
+
+def _column(values: Any) -> Any:
+    try:
+        return np.asarray(values)
+    except Exception:  # Arrow raises, and prints, a text that is no UTF-8
+        return _one_by_one(values)
+
+
+def _each(records: Any) -> list[Any]:
+    try:
+        return list(records)
+    except Exception:
+        if not hasattr(records, "__array__"):  # no column of values: the form is wrong
+            raise
+        return _one_by_one(records)
+
+
+def _one_by_one(values: Any) -> list[Any]:
+    """The values of a column that cannot be read at once; None for each that cannot be read at all."""
+    stored = getattr(values, "array", values)  # of pandas: by position, whatever the index
+    return [_value(stored, place) for place in range(len(stored))]
+
+
+def _value(stored: Any, place: int) -> Any:
+    try:
+        return stored[place]
+    except Exception:  # whatever a person holds, nothing shows
+        return None
 
 
 def _row(box: Box, record: Any) -> Sequence[Any]:
@@ -74,7 +103,7 @@ def _codes(kind: Any, values: Any) -> Floats:
 
 def _place(places: Mapping[Any, int], value: Any) -> float:
     try:
-        return float(places.get(value, np.nan))
+        return float(places.get(_plain(value), np.nan))
     except Exception:  # not hashable, or worse: whatever a person holds, nothing shows
         return np.nan
 
@@ -83,9 +112,14 @@ def _number(value: Any) -> float:
     if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.ndarray) and _odd(value)):
         return np.nan  # float() would warn, and a warning that depends on values is an output
     try:
-        return float(value)
+        return float(_plain(value))
     except Exception:  # whatever a person holds, nothing shows
         return np.nan
+
+
+def _plain(value: Any) -> Any:
+    """A value of Python's; Arrow's own scalars equal no category. Raises for a text that is no UTF-8."""
+    return value.as_py() if hasattr(value, "as_py") else value
 
 
 def _odd(value: NDArray[Any]) -> bool:

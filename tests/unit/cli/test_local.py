@@ -9,12 +9,14 @@ import stat
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
 from sfumato.cli import local_files
 from sfumato.cli.local_files import Places, Reading, load_checkpoint, save_checkpoint
-from sfumato.cli.local_order import made_up, whole_numbers
+from sfumato.cli.local_order import made_up, read_people, whole_numbers
 from sfumato.cli.local_words import compared
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError
 
@@ -147,6 +149,19 @@ def test_from_records_to_a_release(sfumato, here, kind, box, more):
     assert release.guarantee == protocol.guarantee and release.guarantee.model == "local"
 
 
+def test_a_cell_that_is_no_text_is_no_category_and_is_not_shown(sfumato, here):
+    ends, letters = np.array([0, 7, 8, 9], dtype=np.int32), b"SECRET\xffFM"
+    texts = pa.StringArray.from_buffers(3, pa.py_buffer(ends.tobytes()), pa.py_buffer(letters))
+    table = pa.table({"sex": texts, "ward": [1, 2, 3]})  # Arrow checks no text that it reads
+    pq.write_table(table, here / "people.parquet")
+    protocol = init(sfumato, "marginals", box="groups.toml")
+    result = sfumato("local", "encode", "p.json", "people.parquet", "--json")
+    assert (result.code, result.err, result.data["people"]) == (0, "", 3)
+    (people,) = read_people(here / "people.parquet", protocol.box)
+    assert people["sex"].tolist() == [None, "F", "M"]
+    assert sfumato("local", "simulate", "p.json", "people.parquet").code == 0
+
+
 def test_what_encoding_says(sfumato, here):
     init(sfumato)
     result = sfumato("local", "encode", "p.json", "people.csv", "-o", "r.bin")
@@ -173,12 +188,16 @@ def test_the_page_and_the_picture(sfumato, here):
         (("encode", "no.json", "people.csv"), 3, "no.json: there is no such file"),
         (("encode", "people.csv", "people.csv"), 3, "people.csv: not JSON"),
         (("encode", "pipe", "people.csv"), 3, "not a plain file"),
-        (("encode", "p.json", "people.csv", "--key", "short.key"), 2, "--key must have 16 bytes or more, got 3"),
+        (
+            ("encode", "p.json", "people.csv", "--batch-key", "short.key"),
+            2,
+            "--batch-key: key must have 16 bytes or more, got 3",
+        ),
         (("encode", "p.json", "no.csv"), 3, "no.csv: there is no such file"),
         (("encode", "p.json", "people.csv", "--first-user", 2**50), 2, "--first-user: users must lie in"),
         (("encode", "p.json", "people.csv", "--first-user", -1), 2, "--first-user: users must lie in"),
         (("encode", "p.json", "people.csv", "-o", "p.json", "--force"), 2, "is what is read"),
-        (("encode", "m.json", "numbers.csv"), 2, "no column 'sex'"),
+        (("encode", "m.json", "numbers.csv"), 2, "the first line must name the columns that are needed"),
         (("collect", "p.json"), 2, "which reports? give REPORTS"),
         (("collect", "p.json", "no.bin"), 3, "no.bin: there is no such file"),
         (("collect", "p.json", "--gateway", "no.bin"), 3, "no.bin: there is no such file"),
@@ -188,8 +207,13 @@ def test_the_page_and_the_picture(sfumato, here):
         (("collect", "p.json", "pipe"), 3, "not a plain file"),
         (("collect", "p.json", "--gateway", "pipe"), 3, "not a plain file"),
         (("collect", "p.json", "holes"), 3, "has holes"),
-        (("collect", "p.json", "empty.bin", "--checkpoint", "pipe"), 3, "not a plain file"),
-        (("collect", "p.json", "empty.bin", "--key", "pipe"), 3, "not a plain file"),
+        (
+            ("collect", "p.json", "empty.bin", "--checkpoint", "pipe"),
+            2,
+            "--checkpoint: pipe: cannot be written, it is not a file",
+        ),
+        (("collect", "p.json", "empty.bin", "--batch-key", "pipe"), 3, "not a plain file"),
+        (("collect", "p.json", "empty.bin", "--batch-key", "short.key"), 2, "--batch-key: key must have 16 bytes"),
         (("collect", "p.json", "empty.bin"), 2, "no report was taken, rejected: none"),
         (("collect", "p.json", "empty.bin", "--gateway", "empty.bin"), 2, "is given twice"),
         (("collect", "p.json", "empty.bin", "--checkpoint", "empty.bin"), 2, "choose another name"),
@@ -268,16 +292,26 @@ def test_batches_are_read_from_gateways_only_and_with_a_key_from_its_holder_only
     init(sfumato)
     (here / "k").write_bytes(bytes(range(32)))
     (here / "other").write_bytes(bytes(range(1, 33)))
-    for name, key in (("open", ()), ("sealed", ("--key", "k"))):
+    for name, key in (("open", ()), ("sealed", ("--batch-key", "k"))):
         assert sfumato("local", "encode", "p.json", "people.csv", *key, "-o", f"{name}.batch").code == 0
     collect = ("local", "collect", "p.json", "--force", "--gateway")
     assert sfumato(*collect, "open.batch", "--json").data["reports"] == PEOPLE
-    assert sfumato(*collect, "sealed.batch", "--key", "k", "--json").data["reports"] == PEOPLE
-    sfumato(*collect, "open.batch", "--key", "k").failed(2, "not sealed: 1")
+    assert sfumato(*collect, "sealed.batch", "--batch-key", "k", "--json").data["reports"] == PEOPLE
+    sfumato(*collect, "open.batch", "--batch-key", "k").failed(2, "not sealed: 1")
     sfumato(*collect, "sealed.batch").failed(2, "no key: 1")
-    sfumato(*collect, "sealed.batch", "--key", "other").failed(2, "another key: 1")
-    both = sfumato(*collect, "sealed.batch", "--key", "k", "--gateway", "open.batch", "--json").data
+    sfumato(*collect, "sealed.batch", "--batch-key", "other").failed(2, "another key: 1")
+    both = sfumato(*collect, "sealed.batch", "--batch-key", "k", "--gateway", "open.batch", "--json").data
     assert (both["reports"], both["rejected"]) == (PEOPLE, {"not sealed": 1})
+
+
+def test_a_sealed_batch_and_a_signed_release_have_keys_of_their_own(sfumato, here):
+    init(sfumato)
+    (here / "k").write_bytes(bytes(range(32)))
+    assert sfumato("keys", "new", "clinic.pem").code == 0
+    assert sfumato("local", "encode", "p.json", "people.csv", "--batch-key", "k").code == 0
+    collect = ("local", "collect", "p.json", "--gateway", "reports.batch", "--key", "clinic.pem")
+    assert sfumato(*collect, "--batch-key", "k", "--json").data["reports"] == PEOPLE
+    assert sf.load("release.sfumato", trust="clinic.pem.pub").guarantee.model == "local"
 
 
 def test_a_batch_that_is_sent_again_counts_once(sfumato, here):

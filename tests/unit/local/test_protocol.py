@@ -380,7 +380,7 @@ YESNO = sf.Categorical(["no", "yes"])
         (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 10), 1.0, degree=4), "at most 104,857"),
         (lambda: tables(1025, 2), "at most 524,288"),
         (lambda: tables(20, 20), "at most 52,428"),
-        (lambda: tables(3000, 1500), "more than the 2,097,152 coefficients that are allowed"),
+        (lambda: tables(3000, 1500), "coefficients or more, at most 2,097,152 are allowed"),
     ],
 )
 def test_what_would_take_a_device_seconds_is_refused(make, allowed):

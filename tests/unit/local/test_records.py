@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -50,6 +51,33 @@ def test_arrays_of_numbers(dtype):
 def test_one_column_may_be_plain_numbers():
     assert held(LINE, [3, 2.5, None]) == [[3.0], [2.5], [3.0]]
     assert held(sf.Box({"group": sf.Categorical(["a", "b"])}), ["b", "a", "z"]) == [[1.0], [0.0], [0.0]]
+
+
+NO_UTF8 = pa.StringArray.from_buffers(
+    3, pa.py_buffer(np.array([0, 7, 8, 9], dtype=np.int32).tobytes()), pa.py_buffer(b"SECRET\xffbc")
+)
+FORMS = {
+    "array": lambda texts: texts,
+    "chunks": lambda texts: pa.chunked_array([texts[:2], texts[2:]]),
+    "dictionary": lambda texts: pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), texts),
+    "pandas": lambda texts: pd.Series(texts, dtype=pd.ArrowDtype(pa.string()), index=[5, 5, 0]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_text_that_is_no_utf8_is_no_category(form):
+    """Once Arrow raised, with the cell in its words."""
+    box, texts = sf.Box({"group": sf.Categorical(["a", "b", "c"])}), FORMS[form](NO_UTF8)
+    table = pd.DataFrame({"group": texts}) if form == "pandas" else pa.table({"group": texts})
+    assert held(box, table) == [[0.0], [1.0], [2.0]]
+    assert len(sf.local.Marginals(box, 1.0, ways=1).encode_many(table)) > 0
+    assert held(box, texts) == [[0.0], [1.0], [2.0]]
+
+
+def test_rows_of_arrow_with_text_that_is_no_utf8():
+    rows = pa.StructArray.from_arrays([NO_UTF8, pa.array([1.0, 2.0, None])], ["group", "age"])
+    box = sf.Box({"age": (0, 110), "group": sf.Categorical(["a", "b", "c"])})
+    assert held(box, rows) == [[1.0, 0.0], [2.0, 1.0], [55.0, 2.0]]
 
 
 def test_no_records():
