@@ -87,11 +87,17 @@ def test_whole_numbers_beyond_the_doubles_are_refused_like_infinity():
         Box([(0, 10**400)])
 
 
-@pytest.mark.parametrize("bad", ["0", None, 1j, True, [0]])
+@pytest.mark.parametrize("bad", ["0", None, 1j, True])
 def test_bounds_must_be_numbers(bad):
     with pytest.raises(ParameterTypeError, match="must be a number") as error:
         Box({"age": (bad, 2)})
     assert repr(bad) in str(error.value)
+
+
+def test_data_in_the_place_of_a_bound_are_not_printed():
+    with pytest.raises(ParameterTypeError, match=r"must be a number, got low=list$") as error:
+        Box({"age": ([37], 2)})
+    assert "37" not in str(error.value)
 
 
 @pytest.mark.parametrize("spec", [None, 3, "0..1", (0, 1, 2), (1,), {"low": 0}, {0, 1}])
