@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sfumato.checks import finite_number, one_of, positive_number
+from sfumato.checks import finite_number, one_of, positive_number, shown
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError, SfumatoError
 
@@ -100,7 +100,9 @@ def _categorical(table: Mapping[str, Any]) -> Categorical:
     numbers = isinstance(values, list) and all(type(v) in (int, float) and math.isfinite(v) for v in values)
     texts = isinstance(values, list) and all(isinstance(v, str) for v in values)
     if not numbers and not texts:
-        raise ParameterTypeError(f"categories must be a list of texts or a list of numbers, got categories={values!r}")
+        raise ParameterTypeError(
+            f"categories must be a list of texts or a list of numbers, got categories={shown(values)}"
+        )
     return Categorical(tuple(values))
 
 

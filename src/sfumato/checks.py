@@ -58,6 +58,7 @@ def positive_integer(name: str, value: object) -> int:
 def shown(value: object) -> str:
     """A value as an error shows it: data in the wrong place are private, and only their type is named."""
     plain = value is None or isinstance(value, Number) or (isinstance(value, str) and len(value) < 100)
+    plain = plain or type(value).__module__.startswith("sfumato.")  # a public object of ours
     return repr(value) if plain else type(value).__name__
 
 

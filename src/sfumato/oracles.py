@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from sfumato.checks import positive_integer
+from sfumato.checks import positive_integer, shown
 from sfumato.core.box import Box, Categorical, Column, Integer
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -71,7 +71,7 @@ def uniform(box: Box, *, table: bool = False) -> Oracle:
     (2, 2)
     """
     if not isinstance(box, Box):
-        raise ParameterTypeError(f"box must be an sf.Box, got box={box!r}")
+        raise ParameterTypeError(f"box must be an sf.Box, got box={shown(box)}")
     if not table:
         box.intervals()  # refuses categories, which no array of numbers holds
 
@@ -147,7 +147,7 @@ def density(release: Any) -> Oracle:
     ``release.guarantee`` goes into every certificate sampled from it, and from there into the words of the release.
     """
     if not isinstance(release, Distribution) or not isinstance(getattr(release, "guarantee", None), Guarantee):
-        raise ParameterTypeError(f"release must be a released density, such as sf.KDE gives, got {release!r}")
+        raise ParameterTypeError(f"release must be a released density, such as sf.KDE gives, got {shown(release)}")
     receipt, promise = getattr(release, "receipt", None), release.guarantee  # type: ignore[attr-defined]
     paid = "charged to no account" if receipt is None else f"entry {receipt.entry} of account {receipt.account!r}"
     one = release.box.dimension == 1

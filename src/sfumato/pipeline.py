@@ -123,7 +123,7 @@ def _resting_on(table: Table, promise: Guarantee) -> Guarantee:
 def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
     """What a target that chooses chooses from."""
     if isinstance(basis, Basis):
-        raise ParameterTypeError(f"a statistic needs no basis, got basis={basis!r}")
+        raise ParameterTypeError(f"a statistic needs no basis, got basis={shown(basis)}")
     if noise != "auto":
         raise ParameterError(f"quantiles are chosen, not perturbed: use noise='auto', got noise={noise!r}")
     return target.choose_basis(box, n, privacy)

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
+from sfumato.checks import shown
 from sfumato.errors import FileFormatError, MissingFileError, ParameterTypeError
 
 
@@ -77,7 +78,7 @@ def write_plain(path: str | os.PathLike[str], payload: bytes, private: bool = Fa
 
 def _checked(path: str | os.PathLike[str]) -> Path:
     if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
+        raise ParameterTypeError(f"path must be a file's path, got path={shown(path)}")
     return Path(path)
 
 

@@ -36,7 +36,7 @@ from sfumato.accounting.events import Event, event_from_json, event_of_grant, ev
 from sfumato.accounting.schema import BOOK_SIZE, BOOKS, accounts, compiled, entries, place, run
 from sfumato.accounting.sealing import append, checked, sealed
 from sfumato.accounting.store import adopt, forget, reading, writing
-from sfumato.checks import as_written, one_of
+from sfumato.checks import as_written, one_of, shown
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt
@@ -117,7 +117,7 @@ class Ledger:
             releases. Fixed at creation.
         """
         if not isinstance(name, str) or not name or not name.isprintable():
-            raise ParameterTypeError(f"name must be printable text, got name={name!r}")
+            raise ParameterTypeError(f"name must be printable text, got name={shown(name)}")
         if accountant is not None:
             one_of("accountant", accountant, ("best", *ACCOUNTANTS))
         account = Account(self.path, name)
@@ -127,7 +127,7 @@ class Ledger:
             account.remaining()  # says so if there is no such account
             return account
         if not isinstance(limit, Privacy):
-            raise ParameterTypeError(f"limit must be an sf.Privacy, got limit={limit!r}")
+            raise ParameterTypeError(f"limit must be an sf.Privacy, got limit={shown(limit)}")
         self._create(name, limit, accountant or ("basic" if limit.rho is None else "zcdp"))
         return account
 

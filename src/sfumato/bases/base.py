@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.unit import from_unit
-from sfumato.checks import positive_integer
+from sfumato.checks import positive_integer, shown
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 
@@ -134,9 +134,9 @@ class LatticeBasis(Basis):
         from sfumato.bases.expansion import Expansion  # an expansion holds a basis, and a basis makes expansions
 
         if not isinstance(box, Box):
-            raise ParameterTypeError(f"box must be an sf.Box, got {box!r}")
+            raise ParameterTypeError(f"box must be an sf.Box, got {shown(box)}")
         if not callable(function):
-            raise ParameterTypeError(f"function must be callable, got {function!r}")
+            raise ParameterTypeError(f"function must be callable, got {shown(function)}")
         values = values_on(function, self.lattice(box))
         if not np.isfinite(values).all():
             raise ParameterError("the function must return finite numbers on the lattice, got NaN or infinities")

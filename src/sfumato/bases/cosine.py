@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.checks import positive_integer
+from sfumato.checks import positive_integer, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
@@ -69,7 +69,9 @@ class Cosines(Basis):
         object.__setattr__(self, "degree", tuple(map(int, degrees)) if several else int(degrees[0]))
         check_interactions(self.interactions)
         if self.interactions == "cross" and several:
-            raise ParameterTypeError(f"a hyperbolic cross has one degree for all columns, got degree={self.degree!r}")
+            raise ParameterTypeError(
+                f"a hyperbolic cross has one degree for all columns, got degree={shown(self.degree)}"
+            )
 
     def shape(self, box: Box) -> tuple[int, ...]:
         """How many frequencies each column has."""
@@ -107,7 +109,7 @@ def check_interactions(interactions: Any) -> None:
     """Refuse what is neither a word nor a whole number."""
     if isinstance(interactions, str):
         if interactions not in ("full", "cross"):
-            raise ParameterError(f"interactions must be 'full', 'cross' or a number, got {interactions!r}")
+            raise ParameterError(f"interactions must be 'full', 'cross' or a number, got {shown(interactions)}")
     else:
         positive_integer("interactions", interactions)
 

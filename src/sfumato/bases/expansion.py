@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.unit import to_unit
+from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
@@ -121,4 +122,6 @@ def _bounds(box: Box, over: SubBox | None) -> dict[str, tuple[float, float]]:
     except (TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterTypeError(f"over must be a box, a mapping or one (low, high) per column, got {over!r}") from None
+        raise ParameterTypeError(
+            f"over must be a box, a mapping or one (low, high) per column, got {shown(over)}"
+        ) from None

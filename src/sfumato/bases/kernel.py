@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sfumato.checks import positive_number
+from sfumato.checks import positive_number, shown
 from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 
@@ -38,7 +38,7 @@ class GaussianKernel:
             array = np.asarray(bandwidth, dtype=np.float64)
         except (TypeError, ValueError):
             raise ParameterTypeError(
-                f"bandwidth must be a number, one per column, or a matrix, got bandwidth={bandwidth!r}"
+                f"bandwidth must be a number, one per column, or a matrix, got bandwidth={shown(bandwidth)}"
             ) from None
         if array.ndim == 2:
             return cls(_covariance(array, box))

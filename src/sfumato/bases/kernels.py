@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.checks import finite_number, one_of, positive_integer, positive_number
+from sfumato.checks import finite_number, one_of, positive_integer, positive_number, shown
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 
@@ -75,7 +75,7 @@ class Matern(Kernel):
 
     def __post_init__(self) -> None:
         if self.nu not in (0.5, 1.5, 2.5):
-            raise ParameterError(f"nu must be 0.5, 1.5 or 2.5 (smoother still: sf.RBF), got nu={self.nu!r}")
+            raise ParameterError(f"nu must be 0.5, 1.5 or 2.5 (smoother still: sf.RBF), got nu={shown(self.nu)}")
         object.__setattr__(self, "nu", float(self.nu))
         object.__setattr__(self, "length", positive_number("length", self.length))
 
@@ -160,7 +160,7 @@ class UserKernel(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterTypeError(f"function must be callable, function(X, Z), got function={self.function!r}")
+            raise ParameterTypeError(f"function must be callable, function(X, Z), got function={shown(self.function)}")
         object.__setattr__(self, "bound", positive_number("bound", self.bound))
 
     def values(self, left: Floats, right: Floats) -> Floats:
@@ -196,7 +196,10 @@ class Precomputed(Kernel):
 
     def __init__(self, gram: ArrayLike, bound: float) -> None:
         self.bound = positive_number("bound", bound)
-        matrix = np.array(gram, dtype=np.float64)
+        try:
+            matrix = np.array(gram, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterTypeError(f"gram must be a matrix of numbers, got {type(gram).__name__}") from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size or not np.isfinite(matrix).all():
             raise ParameterError(f"gram must be a square matrix of finite numbers, got shape {matrix.shape}")
         if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
@@ -227,7 +230,9 @@ def kernel_of(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if not isinstance(kernel, str):
-        raise ParameterTypeError(f"kernel must be a name or a kernel such as sf.RBF(gamma=0.5), got kernel={kernel!r}")
+        raise ParameterTypeError(
+            f"kernel must be a name or a kernel such as sf.RBF(gamma=0.5), got kernel={shown(kernel)}"
+        )
     return NAMED[one_of("kernel", kernel, tuple(NAMED))]()
 
 

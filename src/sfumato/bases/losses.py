@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from sfumato.checks import one_of, positive_number
+from sfumato.checks import one_of, positive_number, shown
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.values import silently
 
@@ -275,7 +275,7 @@ def loss_of(loss: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):
-        raise ParameterTypeError(f"loss must be a name or a loss such as sf.SmoothedHuber(), got loss={loss!r}")
+        raise ParameterTypeError(f"loss must be a name or a loss such as sf.SmoothedHuber(), got loss={shown(loss)}")
     return NAMED[one_of("loss", loss, tuple(NAMED))]()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import finite_number, positive_number
+from sfumato.checks import finite_number, positive_number, shown
 from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
@@ -75,11 +75,13 @@ class Categorical:
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
-            raise ParameterTypeError(f"categories must be a list, got categories={self.categories!r}")
+            raise ParameterTypeError(f"categories must be a list, got categories={shown(self.categories)}")
         object.__setattr__(self, "categories", tuple(self.categories))
         text = [isinstance(c, str) for c in self.categories]
         if not all(text) and (any(text) or not all(isinstance(c, int | float) for c in self.categories)):
-            raise ParameterTypeError(f"categories must be all text or all numbers, got categories={self.categories!r}")
+            raise ParameterTypeError(
+                f"categories must be all text or all numbers, got categories={shown(self.categories)}"
+            )
         if len(self.categories) < 2 or len(set(self.categories)) < len(self.categories):
             raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
         if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for c in self.categories for letter in str(c)):
@@ -101,8 +103,8 @@ def _as_column(name: str, spec: object) -> Column:
         except ParameterError as error:
             raise type(error)(f"column {name!r}: {error}") from None
     raise ParameterTypeError(
-        f"column {name!r} needs public bounds (low, high), sf.Integer, sf.Periodic or sf.Categorical, "
-        f"got {spec!r}; sfumato never infers bounds from private data"
+        f"column {shown(name)} needs public bounds (low, high), sf.Integer, sf.Periodic or sf.Categorical, "
+        f"got {shown(spec)}; sfumato never infers bounds from private data"
     )
 
 
@@ -137,7 +139,7 @@ class Box:
         elif isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str):
             items = [(f"x{i}", spec) for i, spec in enumerate(columns)]
         else:
-            raise ParameterTypeError(f"columns must be a mapping or a list of bounds, got {columns!r}")
+            raise ParameterTypeError(f"columns must be a mapping or a list of bounds, got {shown(columns)}")
         if not items or not all(isinstance(name, str) and name for name, _ in items):
             raise ParameterError(f"a box needs at least one column, each with a name, got {columns!r}")
         object.__setattr__(self, "names", tuple(name for name, _ in items))

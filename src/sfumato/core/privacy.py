@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sfumato.checks import as_written, finite_number, one_of, positive_number, share_of
+from sfumato.checks import as_written, finite_number, one_of, positive_number, share_of, shown
 from sfumato.core.gaussian import gaussian_delta, smallest, zcdp_delta
 from sfumato.core.neighbours import RELATIONS, Person, Unit
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -56,7 +56,7 @@ class Privacy:
             raise ParameterError(f"rho needs no delta, got rho={self.rho!r}, delta={self.delta!r}")
         one_of("neighbours", self.neighbours, RELATIONS)
         if self.unit != "row" and not isinstance(self.unit, Person):
-            raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={self.unit!r}")
+            raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={shown(self.unit)}")
         if self.gamma is not None:
             if not 0 <= finite_number("gamma", self.gamma) < 1:
                 raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")

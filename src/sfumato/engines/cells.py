@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import MAX_CELLS
-from sfumato.checks import finite_number, positive_integer
+from sfumato.checks import finite_number, positive_integer, shown
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.core.whole import Sealed
 from sfumato.engines.files import holds_text, is_text
@@ -49,10 +49,10 @@ class Cells:
 
     def __post_init__(self) -> None:
         if not isinstance(self.box, Box):
-            raise ParameterTypeError(f"box must be an sf.Box, got box={self.box!r}")
+            raise ParameterTypeError(f"box must be an sf.Box, got box={shown(self.box)}")
         if not isinstance(self.shape, tuple | list) or len(self.shape) != self.box.dimension:
             raise ParameterTypeError(
-                f"shape must give one number of cells for each of {self.box.names}, got shape={self.shape!r}"
+                f"shape must give one number of cells for each of {self.box.names}, got shape={shown(self.shape)}"
             )
         object.__setattr__(self, "shape", tuple(positive_integer("shape", size) for size in self.shape))
         for name, kind, size in zip(self.box.names, self.box.columns, self.shape, strict=True):

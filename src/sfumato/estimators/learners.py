@@ -14,6 +14,7 @@ from sfumato.accounting.charging import Payer
 from sfumato.bases.base import Basis
 from sfumato.bases.kernels import RBF, Kernel, LinearKernel, Polynomial, kernel_of
 from sfumato.bases.landmarks import Landmarks
+from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
@@ -157,7 +158,7 @@ class KernelLearner(PrivateLearner):
     def _gamma(self) -> float:
         if isinstance(self.gamma, str):
             raise ParameterTypeError(
-                f"gamma must be a number, got gamma={self.gamma!r}: scikit-learn's words read the private records"
+                f"gamma must be a number, got gamma={shown(self.gamma)}: scikit-learn's words read the private records"
             )
         return self.gamma
 
@@ -176,7 +177,9 @@ class LinearLearner(PrivateLearner):
 
     def _kernel(self) -> Kernel:
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ParameterTypeError(f"fit_intercept must be True or False, got fit_intercept={self.fit_intercept!r}")
+            raise ParameterTypeError(
+                f"fit_intercept must be True or False, got fit_intercept={shown(self.fit_intercept)}"
+            )
         return LinearKernel(1.0 if self.fit_intercept else 0.0)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from sfumato.checks import shown
 from sfumato.errors import ParameterError, ParameterTypeError
 
 LONGEST = 2_000  # characters of a question
@@ -49,7 +50,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """Take a question apart, from left to right."""
     if not isinstance(text, str):
-        raise ParameterTypeError(f"a question must be text, such as 'mean(age)', got {text!r}")
+        raise ParameterTypeError(f"a question must be text, such as 'mean(age)', got {shown(text)}")
     if len(text) > LONGEST:
         raise ParameterError(f"a question must have at most {LONGEST:,} characters, got {len(text):,}")
     found, place = [], 0

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.checks import shown
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
@@ -169,7 +170,7 @@ class Collector:
 
     def _number(self, user: Any) -> int:
         if isinstance(user, bool) or not isinstance(user, int | np.integer) or user < 0:
-            raise ParameterTypeError(f"user must be a whole number, 0 or more, got user={user!r}")
+            raise ParameterTypeError(f"user must be a whole number, 0 or more, got user={shown(user)}")
         return int(user)
 
     def _first_time(self, users: Words) -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.checks import positive_integer, positive_number, probability
+from sfumato.checks import positive_integer, positive_number, probability, shown
 from sfumato.errors import ParameterTypeError
 from sfumato.local.protocol import Protocol
 
@@ -61,9 +61,9 @@ def plan(
     True
     """
     if not isinstance(protocol, Protocol):
-        raise ParameterTypeError(f"protocol must be one of sf.local's protocols, got {protocol!r}")
+        raise ParameterTypeError(f"protocol must be one of sf.local's protocols, got {shown(protocol)}")
     if (people is None) == (error is None):
-        raise ParameterTypeError(f"give people or error, one of them, got people={people!r}, error={error!r}")
+        raise ParameterTypeError(f"give people or error, one of them, got people={shown(people)}, error={shown(error)}")
     probability("confidence", confidence)
     each = _variance_of_one(protocol)
     numbers = protocol.questions

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import strict_json
-from sfumato.checks import one_of, positive_integer, positive_number
+from sfumato.checks import one_of, positive_integer, positive_number, shown
 from sfumato.core import sampling
 from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
 from sfumato.core.privacy import Guarantee
@@ -73,7 +73,7 @@ class Protocol(ABC):
 
     def __post_init__(self) -> None:
         if not isinstance(self.box, Box):
-            raise ParameterTypeError(f"box must be an sf.Box with public bounds, got {self.box!r}")
+            raise ParameterTypeError(f"box must be an sf.Box with public bounds, got {shown(self.box)}")
         if self.box.max_norm is not None:
             raise ParameterError("a box with max_norm has no meaning on a device here: leave it out")
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
@@ -195,7 +195,7 @@ class Protocol(ABC):
 
     def _users(self, first: int, count: int) -> Words:
         if isinstance(first, bool) or not isinstance(first, int | np.integer):
-            raise ParameterTypeError(f"user must be a whole number, got user={first!r}")
+            raise ParameterTypeError(f"user must be a whole number, got user={shown(first)}")
         if not 0 <= first <= self.users - count:
             raise ParameterError(
                 f"users must lie in [0, {self.users}), as far as the public randomness reaches, got {first} to "

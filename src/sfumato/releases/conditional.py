@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.expansion import SubBox, column_axis, sub_box
 from sfumato.bases.unit import from_unit, to_unit
-from sfumato.checks import finite_number
+from sfumato.checks import finite_number, shown
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 from sfumato.releases.distribution import Distribution
@@ -35,7 +35,7 @@ class Conditional(Distribution):
     def of(cls, joint: DensityRelease, given: Mapping[str, float]) -> Conditional:
         """Check what is given against the release's box."""
         if not isinstance(given, Mapping) or not given:
-            raise ParameterTypeError(f"given must be a mapping such as {{'age': 40}}, got given={given!r}")
+            raise ParameterTypeError(f"given must be a mapping such as {{'age': 40}}, got given={shown(given)}")
         found: list[tuple[int, float]] = []
         for name, value in given.items():
             axis, number = column_axis(joint.box, name), finite_number(f"given[{name!r}]", value)

@@ -18,6 +18,7 @@ from safetensors.numpy import save as pack
 
 from sfumato import strict_json
 from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.checks import shown
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
 from sfumato.plain_files import open_plain
 
@@ -41,7 +42,7 @@ class Contents:
 def checked_path(path: str | os.PathLike[str]) -> Path:
     """A path, refusing what is none."""
     if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={path!r}")
+        raise ParameterTypeError(f"path must be a file's path, got path={shown(path)}")
     return Path(path)
 
 

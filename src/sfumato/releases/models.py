@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from sfumato.bases.lattice import contract
 from sfumato.bases.measure import to_simplex
 from sfumato.bases.quadrature import LARGEST_TENSOR, Axis, Query, category_values, fine_axis, nested_axis
-from sfumato.checks import finite_number, one_of
+from sfumato.checks import finite_number, one_of, shown
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 
@@ -48,7 +48,7 @@ class Model:
         for name in ("columns", "coefficients"):
             given = getattr(self, name)
             if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or not len(given):
-                raise ParameterTypeError(f"{name} must be a list, one entry for each column, got {name}={given!r}")
+                raise ParameterTypeError(f"{name} must be a list, one entry for each column, got {name}={shown(given)}")
         slopes = tuple(finite_number("a coefficient", float(w)) for w in self.coefficients)
         object.__setattr__(self, "coefficients", slopes)
         object.__setattr__(self, "columns", tuple(self.columns))

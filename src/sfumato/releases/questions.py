@@ -17,7 +17,7 @@ from scipy.special import erf
 
 from sfumato.bases.cosine import IndexSet
 from sfumato.bases.quadrature import Query, line_coefficients, nested_axis, to_user
-from sfumato.checks import finite_number, one_of, positive_number, probability
+from sfumato.checks import finite_number, one_of, positive_number, probability, shown
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.answers import Answer
@@ -269,7 +269,9 @@ class Questions(ABC):
             chosen = [i for i, category in enumerate(kind.categories) if category in wanted]
             return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :]), True
         if not isinstance(condition, list | tuple) or len(condition) != 2:
-            raise ParameterTypeError(f"the condition on column {name!r} must be a range (low, high), got {condition!r}")
+            raise ParameterTypeError(
+                f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
+            )
         soft = softness.get(name) if isinstance(softness, Mapping) else softness
         width = (
             (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place]) if soft is None else soft
@@ -305,7 +307,7 @@ class Questions(ABC):
     def loss(self, model: Model, confidence: float = 0.95) -> Answer:
         """The mean loss of a given model over the records: squared for a linear one, logistic for a logistic one."""
         if not isinstance(model, Model):
-            raise ParameterTypeError(f"model must be an sf.Model, got {model!r}")
+            raise ParameterTypeError(f"model must be an sf.Model, got {shown(model)}")
         if model.kind == "logistic":
             columns = [*model.columns, model.response]
             self.places(columns)
@@ -353,7 +355,7 @@ def _numbers(name: str, given: Any) -> Floats:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterTypeError(f"{name} must be numbers, got {given!r}") from None
+        raise ParameterTypeError(f"{name} must be numbers, got {shown(given)}") from None
 
 
 def _first(part: Floats) -> Any:

@@ -24,7 +24,7 @@ from sfumato.bases.quadrature import (
     sparse_coefficients,
 )
 from sfumato.bases.smoothness import Smooth
-from sfumato.checks import one_of, probability
+from sfumato.checks import one_of, probability, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
@@ -159,7 +159,7 @@ class SummaryRelease(Shown, Questions, Release):
         if callable(queries) or not all(callable(query) for query in queries):
             raise ParameterTypeError("queries must be a list of functions of (m, d) points")
         if smoothness is not None and not isinstance(smoothness, Smooth):
-            raise ParameterTypeError(f"smoothness must be sf.Smooth(derivatives, bound), got {smoothness!r}")
+            raise ParameterTypeError(f"smoothness must be sf.Smooth(derivatives, bound), got {shown(smoothness)}")
         if damping == "jackson" and smoothness is None:
             raise ParameterError("damping='jackson' needs smoothness=sf.Smooth(derivatives, bound)")
         places = self.places(columns)

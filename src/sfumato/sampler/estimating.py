@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.checks import as_written, one_of, positive_integer, share_of
+from sfumato.checks import as_written, one_of, positive_integer, share_of, shown
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.oracles import Generator, Oracle, fresh_seed, stream
@@ -105,13 +105,15 @@ def _certify(work: Work, plan: SamplerPlan, norm: str, processes: int, progress:
 
 def _check(target: Any, oracle: Any, box: Any, basis: Any) -> None:
     if not isinstance(target, Target) and not callable(target):
-        raise ParameterTypeError(f"target must be a function of records or a target, got target={target!r}")
+        raise ParameterTypeError(f"target must be a function of records or a target, got target={shown(target)}")
     if not callable(oracle):
-        raise ParameterTypeError(f"oracle must be callable, oracle(n) -> n records, got oracle={oracle!r}")
+        raise ParameterTypeError(f"oracle must be callable, oracle(n) -> n records, got oracle={shown(oracle)}")
     if (box is None) != (basis is None):
         raise ParameterError("box and basis come together: functions are compared on the basis's lattice over the box")
     if box is not None and not (isinstance(box, Box) and isinstance(basis, LatticeBasis)):
-        raise ParameterTypeError(f"box must be an sf.Box and basis an sf.Bernstein, got {box!r} and {basis!r}")
+        raise ParameterTypeError(
+            f"box must be an sf.Box and basis an sf.Bernstein, got {shown(box)} and {shown(basis)}"
+        )
 
 
 def _check_norm(norm: Any, stands_for: str | None) -> str:
@@ -121,7 +123,7 @@ def _check_norm(norm: Any, stands_for: str | None) -> str:
             raise ParameterError(f"stands_for is for a norm of your own, got norm={norm!r}")
         return one_of("norm", norm, tuple(NORMS))
     if not callable(norm):
-        raise ParameterTypeError(f"norm must be one of {tuple(NORMS)} or a function, got norm={norm!r}")
+        raise ParameterTypeError(f"norm must be one of {tuple(NORMS)} or a function, got norm={shown(norm)}")
     return "user" if stands_for is None else one_of("stands_for", stands_for, tuple(NORMS))
 
 
@@ -133,7 +135,7 @@ def _entropy(seed: int | None, seeded: bool) -> int | None:
     if seed is None:
         return fresh_seed()
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ParameterTypeError(f"seed must be a whole number, 0 or more, got seed={seed!r}")
+        raise ParameterTypeError(f"seed must be a whole number, 0 or more, got seed={shown(seed)}")
     return seed
 
 

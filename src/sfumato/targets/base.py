@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
+from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -96,7 +97,7 @@ class Target(ABC):
         """Refuse a basis that this target cannot be written in."""
         if not isinstance(basis, self.bases):
             names = " or ".join(f"sf.{kind.__name__}" for kind in self.bases)
-            raise ParameterTypeError(f"basis must be {names} for this target, got basis={basis!r}")
+            raise ParameterTypeError(f"basis must be {names} for this target, got basis={shown(basis)}")
 
     def check_law(self, law: NoiseLaw) -> None:
         """Refuse a noise law that cannot serve this target, before anything is paid."""

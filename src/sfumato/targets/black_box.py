@@ -13,7 +13,7 @@ from sfumato.bases.base import LatticeBasis, values_on
 from sfumato.bases.expansion import Expansion
 from sfumato.bases.origins import Clipped
 from sfumato.bases.smoothness import Smoothness
-from sfumato.checks import finite_number
+from sfumato.checks import finite_number, shown
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -74,14 +74,14 @@ class BlackBox(Target):
 
     def __post_init__(self) -> None:
         if not callable(self.fit):
-            raise ParameterTypeError(f"fit must be callable, fit(data) -> function, got fit={self.fit!r}")
+            raise ParameterTypeError(f"fit must be callable, fit(data) -> function, got fit={shown(self.fit)}")
         if self.sensitivity is None:
             raise ParameterTypeError("sensitivity is missing: state how far one row can move the function at any point")
         object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
         low, high = -np.inf, np.inf
         if self.range is not None:
             if not isinstance(self.range, Sequence | np.ndarray) or len(self.range) != 2:
-                raise ParameterTypeError(f"range must be a pair (low, high), got range={self.range!r}")
+                raise ParameterTypeError(f"range must be a pair (low, high), got range={shown(self.range)}")
             low, high = finite_number("range[0]", self.range[0]), finite_number("range[1]", self.range[1])
             if low >= high:
                 raise ParameterError(f"range must have low < high, got range={self.range!r}")
@@ -92,9 +92,11 @@ class BlackBox(Target):
             raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={self.fallback!r}")
         object.__setattr__(self, "fallback", fallback)
         if isinstance(self.columns, str):
-            raise ParameterTypeError(f"columns must be a list of names or a mapping, got columns={self.columns!r}")
+            raise ParameterTypeError(f"columns must be a list of names or a mapping, got columns={shown(self.columns)}")
         if self.smoothness is not None and not isinstance(self.smoothness, Smoothness):
-            raise ParameterTypeError(f"smoothness must be sf.Smooth, sf.Hoelder or sf.Linear, got {self.smoothness!r}")
+            raise ParameterTypeError(
+                f"smoothness must be sf.Smooth, sf.Hoelder or sf.Linear, got {shown(self.smoothness)}"
+            )
 
     @property
     def largest(self) -> float | None:  # type: ignore[override]

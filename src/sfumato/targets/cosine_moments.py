@@ -14,7 +14,7 @@ from sfumato.bases.base import Basis
 from sfumato.bases.contributions import Factors, chebyshev_table, factors_of
 from sfumato.bases.cosine import Cosines, IndexSet, check_interactions
 from sfumato.bases.quadrature import category_nodes
-from sfumato.checks import one_of, positive_integer
+from sfumato.checks import one_of, positive_integer, shown
 from sfumato.core.box import Box, Interval
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -208,7 +208,9 @@ class CosineMoments(Target):
         super().check_basis(basis, box)
         assert isinstance(basis, Cosines)
         if self.degree != "auto" and basis != self._basis(box, self.degree):
-            raise ParameterTypeError(f"the target has a degree already: give {basis!r} or degree={self.degree!r}")
+            raise ParameterTypeError(
+                f"the target has a degree already: give {shown(basis)} or degree={shown(self.degree)}"
+            )
         self._check_size(basis, box)
 
     def size(self, basis: Cosines, box: Box) -> int:  # type: ignore[override]

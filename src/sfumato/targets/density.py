@@ -24,7 +24,7 @@ from sfumato.bases.prediction import Prediction, predict, search
 from sfumato.bases.reconstruction import PolynomialReconstruction, reconstruction
 from sfumato.bases.shares import apply_shares, certify_masses, check_table, shape_of_cells
 from sfumato.bases.unit import to_unit
-from sfumato.checks import finite_number, one_of, positive_integer, positive_number
+from sfumato.checks import finite_number, one_of, positive_integer, positive_number, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
@@ -92,7 +92,7 @@ class KDE(Target):
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
         if self.by is not None and not isinstance(self.by, str):
-            raise ParameterTypeError(f"by must be the name of a categorical column, got by={self.by!r}")
+            raise ParameterTypeError(f"by must be the name of a categorical column, got by={shown(self.by)}")
         object.__setattr__(self, "bandwidth", _frozen(self.bandwidth))
 
     def check_box(self, box: Box) -> None:

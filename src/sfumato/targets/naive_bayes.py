@@ -15,7 +15,7 @@ from sfumato.bases.attributes import Attributes, alone, numeric
 from sfumato.bases.base import Basis
 from sfumato.bases.columns import apply_table, cells_of, certify_columns, tables_of
 from sfumato.bases.kernel import GaussianKernel
-from sfumato.checks import one_of
+from sfumato.checks import one_of, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -90,7 +90,7 @@ class NaiveBayes(Target):
         one_of("likelihood", self.likelihood, ("kernel", "normal"))
         if not isinstance(self.bandwidth, str):
             if not isinstance(self.bandwidth, Sequence | np.ndarray):
-                raise ParameterTypeError(f"bandwidth must be 'auto' or a list, got bandwidth={self.bandwidth!r}")
+                raise ParameterTypeError(f"bandwidth must be 'auto' or a list, got bandwidth={shown(self.bandwidth)}")
             object.__setattr__(self, "bandwidth", tuple(KDE(b).bandwidth for b in self.bandwidth))
         KDE("auto" if isinstance(self.bandwidth, tuple) else self.bandwidth, expected_rows=self.expected_rows)
 
@@ -146,7 +146,9 @@ class NaiveBayes(Target):
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         if not isinstance(basis, Attributes):
-            raise ParameterTypeError(f"naive Bayes chooses a lattice for each column: use basis='auto', got {basis!r}")
+            raise ParameterTypeError(
+                f"naive Bayes chooses a lattice for each column: use basis='auto', got {shown(basis)}"
+            )
         smooth = dict(self._densities(box))
         if len(basis.lattices) != box.dimension or {i for i, p in enumerate(basis.lattices) if p} != set(smooth):
             raise ParameterError(f"the basis needs a lattice for each smoothed column, and for no other, got {basis!r}")

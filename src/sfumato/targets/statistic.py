@@ -14,7 +14,7 @@ from sfumato.bases.base import Basis
 from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import Quantiles, check_level
 from sfumato.bases.summaries import UNIT, Given, Summary, Tally, Total
-from sfumato.checks import finite_number, one_of, positive_integer, probability
+from sfumato.checks import finite_number, one_of, positive_integer, probability, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import NORMS, Certificate
@@ -124,19 +124,21 @@ class Statistic(Target):
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
-            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={self.fallback!r}")
+            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={shown(self.fallback)}")
         object.__setattr__(self, "fallback", fallback)
 
     def _check_built_in(self) -> None:
         for name in ("sensitivity", "range", "fallback"):
             if getattr(self, name) is not None:
                 raise ParameterError(
-                    f"{name} is for a function of yours; that of a {self.what} is known, got {getattr(self, name)!r}"
+                    f"{name} is for a function of yours; that of a {self.what} is known, got {shown(getattr(self, name))}"
                 )
         if self.column is not None and not _are_names(self.column):
-            raise ParameterTypeError(f"column must be a name or several different names, got column={self.column!r}")
+            raise ParameterTypeError(
+                f"column must be a name or several different names, got column={shown(self.column)}"
+            )
         if self.bins is not None and self.what != "histogram":
-            raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={self.bins!r}")
+            raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
         levels = self.what in ("median", "quantiles")
         if self.probabilities is not None and self.what != "quantiles":
             raise ParameterError(f"probabilities are for quantiles, got what={self.what!r}")
@@ -147,7 +149,7 @@ class Statistic(Target):
         if self.what == "quantiles":
             asked = (0.25, 0.5, 0.75) if self.probabilities is None else self.probabilities
             if not isinstance(asked, Sequence | np.ndarray) or not len(asked):
-                raise ParameterTypeError(f"probabilities must be a list of one level or more, got {asked!r}")
+                raise ParameterTypeError(f"probabilities must be a list of one level or more, got {shown(asked)}")
             object.__setattr__(self, "probabilities", tuple(check_level(level) for level in asked))
 
     @property
@@ -211,7 +213,9 @@ class Statistic(Target):
         if isinstance(self.bins, Sequence) and len(self.bins) == count:
             return tuple(positive_integer("bins", b) for b in self.bins)
         if isinstance(self.bins, Sequence):
-            raise ParameterError(f"bins needs one number, or one per numeric column ({count}), got bins={self.bins!r}")
+            raise ParameterError(
+                f"bins needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
+            )
         return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
 
     def gather(self, table: Table, box: Box, engine: Engine) -> Source:
@@ -238,7 +242,7 @@ class Statistic(Target):
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         if not isinstance(basis, Summary):
-            raise ParameterTypeError(f"a statistic needs no basis, got basis={basis!r}")
+            raise ParameterTypeError(f"a statistic needs no basis, got basis={shown(basis)}")
 
     def size(self, basis: Basis, box: Box) -> int:
         return basis.size(self.domain(box))
@@ -375,7 +379,7 @@ def _are_names(names: Any) -> bool:
 
 def _pair(limits: Any) -> tuple[float, float]:
     if not isinstance(limits, Sequence | np.ndarray) or len(limits) != 2:
-        raise ParameterTypeError(f"range must be a pair (low, high), got range={limits!r}")
+        raise ParameterTypeError(f"range must be a pair (low, high), got range={shown(limits)}")
     low, high = finite_number("range[0]", limits[0]), finite_number("range[1]", limits[1])
     if low >= high:
         raise ParameterError(f"range must have low < high, got range={limits!r}")

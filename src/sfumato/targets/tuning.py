@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.checks import probability
+from sfumato.checks import probability, shown
 from sfumato.errors import ParameterError, ParameterTypeError
 
 
@@ -30,7 +30,7 @@ class Tuned:
 
     def __post_init__(self) -> None:
         if isinstance(self.candidates, str) or not isinstance(self.candidates, Sequence):
-            raise ParameterTypeError(f"candidates must be a list, got candidates={self.candidates!r}")
+            raise ParameterTypeError(f"candidates must be a list, got candidates={shown(self.candidates)}")
         frozen = tuple(tuple(c) if isinstance(c, list) else c for c in self.candidates)
         if len(frozen) < 2:
             raise ParameterError(f"candidates must be two or more, got candidates={self.candidates!r}")
