@@ -52,7 +52,7 @@ def called_with(entrance, place, value):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name, entrance", list(entrances()))
+@pytest.mark.parametrize(("name", "entrance"), list(entrances()))
 def test_no_error_prints_data_in_the_place_of_a_parameter(name, entrance):
     for place in places(entrance):
         for kind, data in DATA.items():

@@ -129,9 +129,10 @@ class Statistic(Target):
 
     def _check_built_in(self) -> None:
         for name in ("sensitivity", "range", "fallback"):
-            if getattr(self, name) is not None:
+            got = getattr(self, name)
+            if got is not None:
                 raise ParameterError(
-                    f"{name} is for a function of yours; that of a {self.what} is known, got {shown(getattr(self, name))}"
+                    f"{name} is for a function of yours; that of a {self.what} is known, got {shown(got)}"
                 )
         if self.column is not None and not _are_names(self.column):
             raise ParameterTypeError(
