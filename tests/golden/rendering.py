@@ -56,7 +56,7 @@ def _short(word):
     if len(mantissa) <= _DIGITS + 3:
         return word
     number = float(word)
-    return "0.0" if abs(number) < 1e-12 else f"{number:.{_DIGITS}g}"
+    return "0.0" if abs(number) < 1e-8 else f"{number:.{_DIGITS}g}"
 
 
 def plain(text):
