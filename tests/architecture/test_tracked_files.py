@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 TOP = {".ci", ".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml"}
 FOLDERS = {"benchmarks", "docs", "examples", "src", "tests"}
 # Left behind by a patch or a merge, an editor, a tool.
-STRAY = re.compile(r".*(\.orig|\.rej|\.bak|\.tmp|\.sw[a-p]|~|\.log|\.prof|\.py[co]|\.db|\.sqlite3?|\.part)|.*/?[.]#.*|core")
+STRAY = re.compile(
+    r".*(\.orig|\.rej|\.bak|\.tmp|\.sw[a-p]|~|\.log|\.prof|\.py[co]|\.db|\.sqlite3?|\.part)|.*/?[.]#.*|core"
+)
 NAME = re.compile(r"[A-Za-z0-9_./-]+")
 
 
