@@ -21,7 +21,7 @@ def is_quick(config):
     return config.getoption("markexpr") == "not slow"
 
 
-def examples(count):
+def tries(count):
     """Decorate a property that a full run tries on ``count`` examples."""
     share = settings.default.max_examples / settings.get_profile("full").max_examples
     return settings(max_examples=max(1, round(count * share)))
