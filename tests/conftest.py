@@ -7,10 +7,16 @@ import os
 for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from effort import is_quick  # noqa: E402
+from effort import is_quick, thin  # noqa: E402
 
 
 def pytest_configure(config):
     settings.load_profile("quick" if is_quick(config) else "full")
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` is asked
+def pytest_collection_modifyitems(items):
+    thin(items)
