@@ -164,7 +164,7 @@ class CosineMoments(Target):
 
     def _check_size(self, basis: Cosines, box: Box) -> None:
         if basis.size(box) < 2:
-            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
+            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more", parameter="degree")
 
     def _ways(self, box: Box) -> str | int:
         if self.interactions != "auto":
@@ -228,9 +228,11 @@ class CosineMoments(Target):
 
     def _check_noise(self, privacy: Privacy) -> None:
         if self.noise != "gaussian" and privacy.epsilon is None:
-            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}")
+            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}", parameter="noise")
         if self.noise == "gaussian" and privacy.rho is None and not privacy.delta:
-            raise ParameterError("noise='gaussian' is never pure: give delta > 0 or rho, or use another noise")
+            raise ParameterError(
+                "noise='gaussian' is never pure: give delta > 0 or rho, or use another noise", parameter="noise"
+            )
 
     def _deviation(self, indices: IndexSet, privacy: Privacy) -> float:
         steps: int = 4**indices.bits
