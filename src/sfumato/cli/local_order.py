@@ -13,7 +13,6 @@ import typer
 
 import sfumato as sf
 from sfumato.boxfile import read_box
-from sfumato.cli.options import blaming
 from sfumato.cli.progress import counting
 from sfumato.core.box import Categorical, Column
 from sfumato.engines.cells import positions
@@ -56,10 +55,7 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
     if "randomizer" in settings and settings["randomizer"] not in RANDOMIZERS[kind]:
         allowed = ", ".join(RANDOMIZERS[kind])
         raise ParameterError(f"--randomizer for {kind} is one of {allowed}, got {settings['randomizer']!r}")
-    domain = read_box(box)
-    options = ["--box", *(f"--{name.replace('_', '-')}" for name in ("epsilon", *settings))]
-    with blaming(*options):
-        made: Protocol = _CLASSES[kind](domain, epsilon, **settings)
+    made: Protocol = _CLASSES[kind](read_box(box), epsilon, **settings)
     return made
 
 
@@ -131,8 +127,7 @@ def encode_file(
         whole = Path(folder) / "batches"
         with counting(ctx, f"encoding {data.name}", None) as done, whole.open("wb") as file:
             for piece in read_people(data, protocol.box):
-                with blaming("--first-user"):
-                    file.write(protocol.encode_many(piece, first_user + people, key))
+                file.write(protocol.encode_many(piece, first_user + people, key))
                 people += len(piece)
                 done(len(piece))
         size = whole.stat().st_size

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from sfumato.cli.options import blaming
+from sfumato.cli.options import holding
 from sfumato.cli.predictors import predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Facts, Order
@@ -31,7 +31,7 @@ def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
     data
         The private file, which cannot be the public one.
     """
-    with blaming("--public-test"):
+    with holding("--public-test"):
         box, target = order.box, order.target
         if path.exists() and data.exists() and path.samefile(data):
             raise ParameterError(

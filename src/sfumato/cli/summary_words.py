@@ -10,9 +10,9 @@ from sfumato.cli.answer_words import rounded
 from sfumato.cli.publishing import Facts
 from sfumato.cli.words import number_words
 from sfumato.core.box import Categorical, Interval
+from sfumato.laws import noise_deviation
 from sfumato.releases.quality import ROUGHLY, WELL, errors_by_width, numeric, sampling_error
 from sfumato.releases.summary import SummaryRelease
-from sfumato.releases.uncertainty import noise_deviation
 
 _CONFIDENCE = 0.95
 _MOST = 8  # columns that are listed

@@ -6,20 +6,20 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
+from sfumato.codec import encode_box, encode_guarantee, encode_law
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
+from sfumato.laws import LocalLaw
 from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.sampled import HEADLINE, sampled
 from sfumato.plotting.words import linked, listed, quantity, subject
 from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease

@@ -13,10 +13,10 @@ from sfumato.bases.expansion import Expansion
 from sfumato.bases.hat import Hat
 from sfumato.bases.measure import to_simplex
 from sfumato.core.box import Box, Categorical
+from sfumato.laws import LocalLaw
 from sfumato.plotting.samples import CURVE_POINTS, GRID_POINTS, Sample, View, grid
 from sfumato.plotting.words import plain
 from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.marginals import MarginalsRelease
 from sfumato.releases.summary import SummaryRelease
 

@@ -22,13 +22,14 @@ from sfumato.bases.bernstein import Step
 from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.bases.unit import from_unit
 from sfumato.checks import probability
+from sfumato.codec import write_plain
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.extras import need
-from sfumato.plain_files import write_plain
+from sfumato.laws import noise_deviation
 from sfumato.plotting import exact, number, quantity, short, views
 from sfumato.plotting.collected_panels import is_collected
 from sfumato.plotting.figures import Figures
@@ -308,18 +309,11 @@ def _certificate(certificate: Certificate) -> dict[str, Any]:
 
 
 def _noise(law: NoiseLaw) -> dict[str, Any]:
-    # The standard deviation of one coordinate; a K-norm vector has a Gamma-distributed norm (docs/proofs/k-norm.md).
-    spread = {
-        "laplace": math.sqrt(2),
-        "gaussian": 1.0,
-        "linf": math.sqrt((law.size + 1) * (law.size + 2) / 3),
-        "l2": math.sqrt(law.size + 1),
-    }[law.kind]
     return {
         "kind": law.kind,
         "name": NOISES[law.kind],
         "scale": readable(law.deviation, 4),
-        "spread": readable(spread * law.deviation, 3),
+        "spread": readable(noise_deviation(law), 3),
         "size": f"{law.size:,}",
         "exponent": str(law.exponent).replace("-", "\N{MINUS SIGN}"),
     }

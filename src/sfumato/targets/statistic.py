@@ -25,6 +25,7 @@ from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
@@ -109,13 +110,13 @@ class Statistic(Target):
 
     def _check_own(self) -> None:
         if self.sensitivity is None:
-            raise ParameterTypeError(
-                "sensitivity is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
+            raise ParameterTypeError.of(
+                "sensitivity", "is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
             )
         given = {"bins": self.bins, "probabilities": self.probabilities, "interval_share": self.interval_share or None}
         for name, value in given.items():
             if value is not None:
-                raise ParameterError(f"{name} is for built-in statistics, got {name}={value!r}")
+                raise ParameterError.of(name, f"is for built-in statistics, got {name}={value!r}")
         object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
         one_of("norm", self.norm, NORMS[:3])
         positive_integer("length", self.length)
@@ -124,33 +125,35 @@ class Statistic(Target):
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
-            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={shown(self.fallback)}")
+            raise ParameterError.of(
+                "fallback", f"must lie in range={self.range!r}, got fallback={shown(self.fallback)}"
+            )
         object.__setattr__(self, "fallback", fallback)
 
     def _check_built_in(self) -> None:
         for name in ("sensitivity", "range", "fallback"):
             got = getattr(self, name)
             if got is not None:
-                raise ParameterError(
-                    f"{name} is for a function of yours; that of a {self.what} is known, got {shown(got)}"
+                raise ParameterError.of(
+                    name, f"is for a function of yours; that of a {self.what} is known, got {shown(got)}"
                 )
         if self.column is not None and not _are_names(self.column):
             raise ParameterTypeError(
                 f"column must be a name or several different names, got column={shown(self.column)}"
             )
         if self.bins is not None and self.what != "histogram":
-            raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
+            raise ParameterError.of("bins", f"are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
         levels = self.what in ("median", "quantiles")
         if self.probabilities is not None and self.what != "quantiles":
-            raise ParameterError(f"probabilities are for quantiles, got what={self.what!r}")
+            raise ParameterError.of("probabilities", f"are for quantiles, got what={self.what!r}")
         if self.interval_share:
             probability("interval_share", self.interval_share)
             if not levels:
-                raise ParameterError(f"interval_share is for quantiles, got what={self.what!r}")
+                raise ParameterError.of("interval_share", f"is for quantiles, got what={self.what!r}")
         if self.what == "quantiles":
             asked = (0.25, 0.5, 0.75) if self.probabilities is None else self.probabilities
             if not isinstance(asked, Sequence | np.ndarray) or not len(asked):
-                raise ParameterTypeError(f"probabilities must be a list of one level or more, got {shown(asked)}")
+                raise ParameterTypeError.of("probabilities", f"must be a list of one level or more, got {shown(asked)}")
             object.__setattr__(self, "probabilities", tuple(check_level(level) for level in asked))
 
     @property
@@ -192,7 +195,9 @@ class Statistic(Target):
         if self.what in NUMERIC:
             domain.intervals()
         if self.what in ("variance", "covariance") and float(np.max(domain.high / 2 - domain.low / 2)) > 1e150:
-            raise ParameterError(f"the square of a column's width is beyond 64-bit floats, got {domain!r}")
+            raise ParameterError(
+                f"the square of a column's width is beyond 64-bit floats, got {domain!r}", parameter="column"
+            )
         if self.what in ("median", "quantiles") and domain.dimension != 1:
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
@@ -214,8 +219,8 @@ class Statistic(Target):
         if isinstance(self.bins, Sequence) and len(self.bins) == count:
             return tuple(positive_integer("bins", b) for b in self.bins)
         if isinstance(self.bins, Sequence):
-            raise ParameterError(
-                f"bins needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
+            raise ParameterError.of(
+                "bins", f"needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
             )
         return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
 
@@ -364,7 +369,7 @@ def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
     """The norm in which sums are certified: that of the noise that is smaller, where the grant leaves a choice."""
     if privacy.epsilon is None or not privacy.delta:
         return "l1" if privacy.rho is None else "l2"
-    laplace = math.sqrt(2) * apart("l1") / privacy.epsilon
+    laplace = math.sqrt(noise_variance("laplace", 1)) * apart("l1") / privacy.epsilon
     return "l1" if laplace <= apart("l2") * noise_multiplier(privacy.epsilon, privacy.delta) else "l2"
 
 
@@ -380,10 +385,10 @@ def _are_names(names: Any) -> bool:
 
 def _pair(limits: Any) -> tuple[float, float]:
     if not isinstance(limits, Sequence | np.ndarray) or len(limits) != 2:
-        raise ParameterTypeError(f"range must be a pair (low, high), got range={shown(limits)}")
+        raise ParameterTypeError.of("range", f"must be a pair (low, high), got range={shown(limits)}")
     low, high = finite_number("range[0]", limits[0]), finite_number("range[1]", limits[1])
     if low >= high:
-        raise ParameterError(f"range must have low < high, got range={limits!r}")
+        raise ParameterError.of("range", f"must have low < high, got range={limits!r}")
     return low, high
 
 

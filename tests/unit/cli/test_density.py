@@ -12,13 +12,13 @@ from rich.console import Console
 import sfumato as sf
 from sfumato.cli import progress
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-from sfumato.cli.options import Settings, blaming
+from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import blocks, spark_lines
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError
 
 QUICK = ("--bandwidth", "12", "--basis", "binning:9", "--epsilon", "1")
 AGE = ("--column", "age:0:110")
@@ -263,14 +263,6 @@ def test_bandwidths_and_bases():
     assert basis_of("split:15:0.5") == sf.SplitLattice(15, 0.5)
     assert basis_of("split:15,10:0.5,1") == sf.SplitLattice((15, 10), (0.5, 1.0))
     assert basis_of("bernstein:20") == sf.Bernstein(20) and basis_of("bernstein:20:3") == sf.Bernstein(20, 3)
-
-
-def test_errors_name_the_option():
-    for error in (ParameterError, SchemaError):
-        with pytest.raises(error, match=r"^--post must be"), blaming("--epsilon", "--post"):
-            raise error("post must be")
-        with pytest.raises(error, match=r"^--epsilon: something"), blaming("--epsilon", "--post"):
-            raise error("something")
 
 
 # --- pictures and progress on a terminal ------------------------------------------------------------------------
