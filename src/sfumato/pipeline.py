@@ -19,8 +19,8 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private, publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import exact_doubles
-from sfumato.engines.memory import Engine, MemoryEngine
-from sfumato.engines.tables import Table, open_table
+from sfumato.engines.engine import Engine, Records, check_engine
+from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
 from sfumato.targets.base import Chosen, Published, Target
 from sfumato.targets.sampled import warn_of_random
@@ -115,9 +115,9 @@ def _computed(target: Target, gathered: Any, basis: Basis, box: Box, law: NoiseL
     return private
 
 
-def _resting_on(table: Table, promise: Guarantee) -> Guarantee:
-    """The promise, with what reading the table rests on."""
-    return replace(promise, assumptions=promise.assumptions + table.assumptions)
+def _resting_on(records: Records, promise: Guarantee) -> Guarantee:
+    """The promise, with what reading the records rests on."""
+    return replace(promise, assumptions=promise.assumptions + records.assumptions)
 
 
 def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
@@ -155,11 +155,11 @@ def _plan_choices(
 
 def _release_choices(
     target: Target, gathered: Any, box: Box, n: int | None, privacy: Privacy, basis: Any, noise: str,
-    ledger: Payer | None, table: Table,
+    ledger: Payer | None, records: Records,
 ) -> Any:  # fmt: skip
     """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
     chosen = _chosen_basis(target, box, privacy, n, basis, noise)
-    method, promise = method_for(privacy), _resting_on(table, _choice_promise(privacy))
+    method, promise = method_for(privacy), _resting_on(records, _choice_promise(privacy))
     with silently():
         ballots = target.ballots(gathered, chosen, box, privacy)
     with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
@@ -227,7 +227,7 @@ def release(
     target
         What to publish: ``sf.KDE(bandwidth=2.5)``, ``sf.Statistic("mean", "age")``, ``sf.BlackBox(...)``.
     data
-        A numpy array, an ``(X, y)`` pair, a pandas, polars or pyarrow table, a path to CSV or Parquet, an ``sf.Csv``.
+        A numpy array, an ``(X, y)`` pair, a pandas, polars, pyarrow (or any Arrow) table, a CSV or Parquet file's path.
     box
         The public domain of the function. Bounds are never inferred.
     privacy
@@ -237,7 +237,7 @@ def release(
     noise
         ``"auto"``: the K-norm noise of the certificate for pure epsilon, else Gaussian; ``"laplace"`` is the paper's.
     engine
-        What sums over records; the default works in memory.
+        Where the records are, and what sums over them; the default works in memory.
     ledger
         The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before any noise is drawn.
 
@@ -245,16 +245,17 @@ def release(
     """
     _check(target, box, privacy, basis)
     check_payer(ledger)
+    engine = check_engine(MemoryEngine() if engine is None else engine)
     assert box is not None and privacy is not None
     with silently():
-        table = open_table(data, box, privacy.unit, target.columns)
-        gathered = target.gather(table, box, engine or MemoryEngine())
+        records = engine.open(data, box, privacy.unit, target.columns)
+        gathered = target.gather(records, box, engine)
     # The number of rows is public only where neighbours replace single rows.
     n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
     tuned = tune(target, gathered, box, n, privacy, basis, ledger)
     target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
     if target.chooses:
-        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, table)
+        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, records)
     chosen, certificate = _certify(target, box, rest, n, tuned.basis)
     door = target.door(rest)
     noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
@@ -266,5 +267,5 @@ def release(
     with charged(ledger, event) as receipt:
         noisy, law, at_door = publish(private, door, noise)
     by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    promised = _resting_on(table, tuned.promise(_whole(at_door, door, rest), privacy))
+    promised = _resting_on(records, tuned.promise(_whole(at_door, door, rest), privacy))
     return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))

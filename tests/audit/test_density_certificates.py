@@ -31,7 +31,6 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 from sfumato.targets import scores
 
@@ -64,7 +63,7 @@ def coefficients(target, basis, box, privacy):
     certificate = target.certificate(basis, box, None, privacy)
 
     def statistic(data):
-        counts = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
+        counts = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(counts, basis, box, certificate)
         assert isinstance(private, Private)
         return numbers_of(private)

@@ -27,7 +27,8 @@ from sfumato.bases.landmarks import Coordinates, Landmarks, feature_map
 from sfumato.bases.losses import Hinge, loss_of
 from sfumato.targets import examples, machine, solver
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.solver import BLOCK, Problem, minimise
+from sfumato.targets.gradient import BLOCK
+from sfumato.targets.solver import Problem, minimise
 
 RBF, LINEAR = sf.RBF(gamma=0.5), sf.LinearKernel()
 N = 8

@@ -24,7 +24,6 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.targets.smoother import Halves
 
 BOXES = {
@@ -54,7 +53,7 @@ def opened(target, basis, box, privacy, n=None):
     certificate = target.certificate(basis, box, n, privacy)
 
     def statistic(data):
-        gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
+        gathered = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(gathered, basis, box, certificate)
         assert isinstance(private, Private)
         return numbers_of(private)

@@ -11,7 +11,6 @@ import pytest
 import sfumato as sf
 from sfumato.checks import as_written
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
 from sfumato.tuning import Settled, part_of, tune
 
@@ -171,7 +170,7 @@ def test_the_right_scale_is_selected_where_there_are_many_rows(privacy, spread, 
     """Wrong with probability at most ``2 exp(-epsilon gap / (2 sensitivity))``, which is computed, and below 1e-9."""
     data = np.random.default_rng(5).normal(50, spread, size=60_000)
     target = sf.KDE(sf.Tuned([right, 7 * right, 25 * right], share=0.5))
-    counts = target.gather(open_table(data, BOX, "row"), BOX, MemoryEngine())
+    counts = target.gather(MemoryEngine().open(data, BOX, "row"), BOX, MemoryEngine())
     scores, sensitivity = target.scores(target.bandwidth, counts, BOX, len(data), privacy, "auto")
     epsilon = 2.0 if privacy.rho is None else 4.0  # half of the grant; rho = epsilon**2 / 8
     gap = scores[0] - max(scores[1:])
@@ -186,7 +185,7 @@ def test_units_do_not_matter():
     def scored(factor):
         box = sf.Box({"age": (0, 100.0 * factor)})
         target = sf.KDE(sf.Tuned([2.0 * factor, 20.0 * factor]))
-        counts = target.gather(open_table(factor * AGES[:200], box, "row"), box, MemoryEngine())
+        counts = target.gather(MemoryEngine().open(factor * AGES[:200], box, "row"), box, MemoryEngine())
         scores, sensitivity = target.scores(target.bandwidth, counts, box, 200, sf.Privacy(epsilon=0.1), "auto")
         return np.array([*scores, sensitivity])
 

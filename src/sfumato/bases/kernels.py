@@ -178,6 +178,12 @@ class UserKernel(Kernel):
     def largest(self, reach: float) -> float:
         return self.bound
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UserKernel) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((self.bound, self.name))
+
     def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "bound": self.bound, "name": self.name}
 
@@ -212,6 +218,12 @@ class Precomputed(Kernel):
             raise ParameterError.of("gram", "must be symmetric: it is the kernel between the public objects")
         self.gram = matrix
         self.gram.setflags(write=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Precomputed) and self.bound == other.bound and np.array_equal(self.gram, other.gram)
+
+    def __hash__(self) -> int:
+        return hash((self.bound, self.gram.shape))
 
     @property
     def box(self) -> Box:

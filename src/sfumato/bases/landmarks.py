@@ -171,6 +171,18 @@ class FeatureMap:
     whitening: Floats | None
     norm: float
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeatureMap):
+            return NotImplemented
+        mine, theirs = ((f.box, f.kernel, f.norm) for f in (self, other))
+        if self is other or mine != theirs:
+            return self is other
+        both = ((self.nodes, other.nodes), (self.whitening, other.whitening))
+        return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in both)  # type: ignore[arg-type]
+
+    def __hash__(self) -> int:
+        return hash((self.box, self.norm, None if self.whitening is None else self.whitening.shape))
+
     def __post_init__(self) -> None:
         for name in ("nodes", "whitening"):
             values = getattr(self, name)

@@ -54,7 +54,7 @@ def count_errors(
     counts = np.zeros((len(release.classes), len(release.classes)), dtype=np.int64)
     rows = 0
     with counting(ctx, f"predicting {path.name}", None) as done:
-        for columns, values in table.labelled(release.box, release.response.name, column, AT_ONCE):
+        for *columns, values in table.batches(release.response.after(release.box), AT_ONCE):
             piece, truth = predictor.piece(columns), positions(values, column)
             known = np.flatnonzero(piece.complete & (truth >= 0))
             if known.size:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.checks import finite_number, shown
-from sfumato.core.box import Categorical, Column, Interval
+from sfumato.core.box import Box, Categorical, Column, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
@@ -61,6 +61,10 @@ class Response:
     def column(self) -> Column:
         """The column as a box would have it."""
         return Categorical(self.classes) if self.classes is not None else Interval(*self._range)
+
+    def after(self, box: Box) -> Box:
+        """The columns of a box, and then this one: what is read of labelled records."""
+        return Box({**dict(zip(box.names, box.columns, strict=True)), self.name: self.column})
 
     @property
     def _range(self) -> tuple[float, float]:

@@ -18,8 +18,8 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Columns, Table
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.tables import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt, Release
 from sfumato.targets.tuning import Tuned
@@ -89,9 +89,9 @@ class Target(ABC):
         """The part of the grant that the noise at the door may use; the rest pays for noise inside ``coefficients``."""
         return privacy
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Any:
-        """What ``coefficients`` will need of the data, read in one pass, before a basis is chosen."""
-        return table
+    @abstractmethod
+    def gather(self, records: Records, box: Box, engine: Engine) -> Any:
+        """What ``coefficients`` will need of the data, folded in one pass where a basis need not be chosen first."""
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         """Refuse a basis that this target cannot be written in."""

@@ -32,9 +32,10 @@ from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.core.whole import Wide
-from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.cells import Cells
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Counts
+from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import noise_deviation
 from sfumato.releases.density import Choice, DensityRelease
@@ -146,8 +147,8 @@ class KDE(Target):
     def _rows(self, n: int | None) -> int:
         return max(1, n or self.expected_rows or _EXPECTED_ROWS)
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Counts:
-        return engine.count(table, Cells(box, self._cells(box)))
+    def gather(self, records: Records, box: Box, engine: Engine) -> Totals:
+        return engine.fold(records, Counts(Cells(box, self._cells(box))))
 
     def _cells(self, box: Box) -> tuple[int, ...]:
         sizes = iter(shape_of_cells(self.domain(box), len(self.groups(box))))
@@ -188,21 +189,21 @@ class KDE(Target):
                     target.check_basis(candidate, box)
 
     def scores(
-        self, question: Tuned, counts: Counts, box: Box, n: int, privacy: Privacy, basis: Any
+        self, question: Tuned, counts: Totals, box: Box, n: int, privacy: Privacy, basis: Any
     ) -> tuple[list[float], float]:
-        domain = self.domain(box)
+        domain, tally = self.domain(box), counts.counts(self._cells(box))
         if question is self.bandwidth:
             settled = [replace(self, bandwidth=b) for b in question.candidates]
             kernels = [target.gaussian(domain) for target in settled]
             extra = [noise_energy(kernel, domain, noise_per_record(privacy) / n) for kernel in kernels]
-            return cross_validation(domain, kernels, counts.open(), n, extra)
+            return cross_validation(domain, kernels, tally, n, extra)
         target = self.settled(box, n, privacy)
         kernel, noise = target.gaussian(domain), []
         for candidate in question.candidates:
             target.check_basis(candidate, box)
             law, _ = calibrate(target.certificate(candidate, box, n, privacy), target.size(candidate, box), privacy)
             noise.append(target.predict(candidate, box, law, n, 0.95).mean_noise)
-        return reconstruction_miss(domain, kernel, question.candidates, counts.open(), n, noise)
+        return reconstruction_miss(domain, kernel, question.candidates, tally, n, noise)
 
     def answered(self, question: Tuned, picked: Any, basis: Any) -> tuple[KDE, Any]:
         return (replace(self, bandwidth=picked), basis) if question is self.bandwidth else (self, picked)
@@ -251,9 +252,9 @@ class KDE(Target):
         cells = shape_of_cells(domain, len(self.groups(box)))
         return certify_masses(norm, basis, domain, self.gaussian(domain), cells, privacy)
 
-    def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
+    def coefficients(self, counts: Totals, basis: Basis, box: Box, certificate: Certificate) -> Private:
         domain, groups = self.domain(box), len(self.groups(box))
-        values = counts.open().reshape(self._cells(box))
+        values = counts.counts(self._cells(box))
         if self.by is not None:
             values = np.moveaxis(values, box.names.index(self.by), 0)
         parts = values.reshape(groups, *shape_of_cells(domain, groups))

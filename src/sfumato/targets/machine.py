@@ -6,7 +6,6 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,8 +24,7 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private, draw_objective
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.engine import Engine, Records
 from sfumato.errors import ParameterError
 from sfumato.releases.machine import Handed, MachineRelease, Recipe
 from sfumato.releases.response import Response
@@ -184,8 +182,9 @@ class KernelMachine(Target):
 
     # --- the pipeline -------------------------------------------------------------------------------------------
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Labelled:
-        return Labelled(table, self.told)
+    def gather(self, records: Records, box: Box, engine: Engine) -> Labelled:
+        """Nothing is read yet: what to make of records depends on the basis."""
+        return Labelled(records, self.told, engine)
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
@@ -229,10 +228,11 @@ class KernelMachine(Target):
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
-            few, apart = examples.sample(rows)  # each of them stands for so many
-            most = known / max(1, few.known()) if learner.guessed else math.inf  # together for no more than there are
+            every = gathered.rows // rows  # of so many, one stands for all; together for no more than there are
+            few = examples.sample(every)
+            most = (known if learner.guessed else gathered.rows) / max(1, few.known())
             start = minimise(
-                replace(problem, examples=few, scale=problem.scale * min(apart, most)),
+                replace(problem, examples=few, scale=problem.scale * min(every, most)),
                 np.maximum(2.0**-20 * learner.longest, digits),
             )
         learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)

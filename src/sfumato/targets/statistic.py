@@ -21,9 +21,11 @@ from sfumato.core.certificate import NORMS, Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
+from sfumato.core.whole import Sealed
 from sfumato.engines.cells import Cells
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Columns, Table
+from sfumato.engines.engine import Engine, Records, whole_of
+from sfumato.engines.passes import Contributions, Counts
+from sfumato.engines.tables import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
@@ -39,17 +41,21 @@ TABLES = ("count", "histogram", "proportions")
 _EXPECTED_ROWS = 10_000  # where the number of rows is private, for predictions only
 
 
-@dataclass(frozen=True)
-class Source:
-    """The records and what sums over them, until it is known what to sum."""
+class Source(Sealed):
+    """The records and what folds over them, until it is known what to sum."""
 
-    table: Table
-    engine: Engine
+    __slots__ = ("engine", "records")
+
+    def __init__(self, records: Records, engine: Engine) -> None:
+        self.records, self.engine = records, engine
+
+    def __repr__(self) -> str:
+        return "<private records>"
 
     @property
     def rows(self) -> int:
         """The number of records."""
-        return self.table.rows
+        return self.records.rows
 
 
 @dataclass(frozen=True)
@@ -224,9 +230,11 @@ class Statistic(Target):
             )
         return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Source:
+    def gather(self, records: Records, box: Box, engine: Engine) -> Source:
         """Nothing is read yet: what to sum depends on the grant."""
-        return Source(table if callable(self.what) else table.only(box, self.domain(box).names), engine)
+        if callable(self.what):
+            whole_of(records, "a statistic of yours")
+        return Source(records, engine)
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Summary:
         """What is summed over records, which follows from the statistic and the grant."""
@@ -276,17 +284,14 @@ class Statistic(Target):
     def coefficients(self, source: Source, basis: Summary, box: Box, certificate: Certificate) -> Private:
         domain = self.domain(box)
         if callable(self.what):
-            return Private(self._own(source.table.native), certificate)
+            return Private(self._own(whole_of(source.records, "a statistic of yours").native), certificate)
         if isinstance(basis, Tally):
-            counts = source.engine.count(source.table, Cells(domain, _cells_of(basis, domain)))
-            tally = counts.open().ravel()
+            cells = Cells(domain, _cells_of(basis, domain))
+            tally = source.engine.fold(source.records, Counts(cells)).counts((cells.size,))
             return Private(np.array([tally.sum()]) if basis.statistic == "count" else tally, certificate)
         assert isinstance(basis, Total | Moments)
         largest = max(UNIT, basis.weight if isinstance(basis, Moments) else 0)  # no single integer is larger
-        sums = source.engine.sum(
-            source.table, domain, lambda records: basis.contributions(domain, records), basis.size(domain), largest
-        )
-        return Private(sums, certificate)
+        return Private(source.engine.fold(source.records, Contributions(domain, basis, largest)).wide(), certificate)
 
     def _own(self, records: Any) -> Floats:
         """Run the caller's function; any failure, even an exit, yields the fallback, because an error is an output."""
@@ -312,7 +317,7 @@ class Statistic(Target):
         assert isinstance(basis, Quantiles)
         name = self.domain(box).names[0]
         cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
-        counts = source.engine.count(source.table, cells).open()
+        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
         return [
             Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
             for level, part in zip(basis.levels, basis.parts, strict=True)

@@ -10,14 +10,13 @@ import pytest
 from rich.console import Console
 
 import sfumato as sf
+from opening import counted
 from sfumato.cli import progress
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import blocks, spark_lines
-from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 
 QUICK = ("--bandwidth", "12", "--basis", "binning:9", "--epsilon", "1")
@@ -292,11 +291,10 @@ def test_progress_is_shown_late_and_counts_public_rows_only(monkeypatch, capsys,
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
-    table, cells = open_table(np.arange(10.0), box, "row"), Cells(box, (5,))
     with reading(Context(), "reading", "choosing", public) as engine:
-        counts = engine.count(table, cells)
+        rows, counts = counted(np.arange(10.0), box, (5,), engine=engine)
         progress.threading.Event().wait(0.3)
-    assert counts.open().tolist() == MemoryEngine().count(table, cells).open().tolist() and counts.rows == 10
+    assert counts.tolist() == [2] * 5 and rows == 10
     shown = capsys.readouterr().err
     assert "choosing" in shown and ("10 rows" in shown) == public
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 import sfumato as sf
 from opening import numbers_of
+from sfumato.bases.summaries import UNIT, Total
 from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
@@ -17,7 +18,7 @@ from sfumato.cli.sparks import bar
 from sfumato.cli.statistic_order import file_name
 from sfumato.cli.value_words import value_picture
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
+from sfumato.engines.passes import Contributions
 from sfumato.plotting.figures import Figures
 from unit.plotting.support import PLANE, SEX, WARD, statistic
 
@@ -303,13 +304,13 @@ def test_progress_while_summing(monkeypatch, capsys, public):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
-    table = open_table(np.arange(10.0), box, "row")
 
     def work(engine):
-        return numbers_of(engine.sum(table, box, lambda x: x.astype(np.int64), 1, 10)).tolist()
+        one = Contributions(box, Total(False), UNIT)
+        return numbers_of(engine.fold(engine.open(np.arange(10.0), box, "row"), one).wide()).tolist()
 
     with reading(Context(), "reading", "drawing", public) as engine:
-        assert work(engine) == work(MemoryEngine()) == [45]
+        assert work(engine) == work(MemoryEngine())
         progress.threading.Event().wait(0.3)
     shown = capsys.readouterr().err
     assert "drawing" in shown and ("10 rows" in shown) == public

@@ -18,7 +18,6 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Guarantee
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.releases.machine import Handed, MachineRelease, ObjectiveNoise
 from sfumato.releases.response import Response
 from sfumato.releases.value import ValueRelease
@@ -68,7 +67,7 @@ def machine(
 
 def without_noise(target, data, box, basis, privacy, rows):
     """What a target publishes, with the law of its noise but none of it."""
-    gathered = target.gather(open_table(data, box, "row", target.columns), box, MemoryEngine())
+    gathered = target.gather(MemoryEngine().open(data, box, "row", target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, rows, privacy)
     private = target.coefficients(gathered, basis, box, certificate)
     law, guarantee = calibrate(certificate, private.size, privacy)
