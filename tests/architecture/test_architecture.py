@@ -187,7 +187,7 @@ def test_no_pickle_no_stubs_no_large_files():
         pickling = re.search(r"\bimport (pickle|marshal|shelve|dill)\b|\beval\(|\bexec\(", text)
         assert not pickling, name_of(path)
         assert not re.search(r"NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b", text), name_of(path)
-        assert text.count("\n") <= 400, name_of(path)
+        assert text.count("\n") <= 600, name_of(path)
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
-from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
+from sfumato.targets.base import Ballot, Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
 from sfumato.values import silently
 
@@ -38,6 +38,7 @@ Floats = NDArray[np.float64]
 
 NUMERIC = ("sum", "mean", "variance", "covariance", "median", "quantiles")
 TABLES = ("count", "histogram", "proportions")
+CHOSEN = ("median", "quantiles")
 _EXPECTED_ROWS = 10_000  # where the number of rows is private, for predictions only
 
 
@@ -149,7 +150,7 @@ class Statistic(Target):
             )
         if self.bins is not None and self.what != "histogram":
             raise ParameterError.of("bins", f"are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
-        levels = self.what in ("median", "quantiles")
+        levels = self.what in CHOSEN
         if self.probabilities is not None and self.what != "quantiles":
             raise ParameterError.of("probabilities", f"are for quantiles, got what={self.what!r}")
         if self.interval_share:
@@ -177,11 +178,6 @@ class Statistic(Target):
         return [self.column] if isinstance(self.column, str) else self.column
 
     @property
-    def chooses(self) -> bool:  # type: ignore[override]
-        """Whether values are chosen from a grid instead of perturbed."""
-        return self.what in ("median", "quantiles")
-
-    @property
     def largest(self) -> float | None:  # type: ignore[override]
         """The largest size that a number can have, if a range was declared."""
         return None if self.range is None else max(abs(self.range[0]), abs(self.range[1]))
@@ -204,7 +200,7 @@ class Statistic(Target):
             raise ParameterError(
                 f"the square of a column's width is beyond 64-bit floats, got {domain!r}", parameter="column"
             )
-        if self.what in ("median", "quantiles") and domain.dimension != 1:
+        if self.what in CHOSEN and domain.dimension != 1:
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
             Cells(domain, self._shape(domain))  # refuses what does not fit
@@ -236,6 +232,12 @@ class Statistic(Target):
             whole_of(records, "a statistic of yours")
         return Source(records, engine)
 
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> Statistic:
+        """The same; quantiles as what they are, something to choose."""
+        if self.what not in CHOSEN:
+            return self
+        return ChosenStatistic(**{one.name: getattr(self, one.name) for one in fields(self)})
+
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Summary:
         """What is summed over records, which follows from the statistic and the grant."""
         domain, complete = self.domain(box), self.missing == "none"
@@ -245,7 +247,7 @@ class Statistic(Target):
             return Tally(self.what, self._shape(domain), complete)
         if self.what == "sum":
             return Total(complete)
-        if self.chooses:
+        if self.what in CHOSEN:
             asked = (0.5,) if self.probabilities is None else tuple(self.probabilities)
             return Quantiles.plan(self.what, asked, domain, n, privacy, complete, self.interval_share)
         replaces = privacy.neighbours == "replace"
@@ -309,24 +311,10 @@ class Statistic(Target):
     def rehearse(self, data: Any, box: Any = None, basis: Any = None) -> Floats:
         """Run your function on **made-up or public** data with errors showing."""
         if not callable(self.what):
-            return super().rehearse(data, box, basis)
+            raise ParameterTypeError(
+                f"{type(self).__name__} has a proved certificate, and nothing to rehearse or to sample"
+            )
         return np.asarray(self.what(data), dtype=np.float64).reshape(self.length)
-
-    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
-        """For each level, a private score of every candidate, and its part of the grant."""
-        assert isinstance(basis, Quantiles)
-        name = self.domain(box).names[0]
-        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
-        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
-        return [
-            Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
-            for level, part in zip(basis.levels, basis.parts, strict=True)
-        ]
-
-    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
-        """The candidates at these places."""
-        assert isinstance(basis, Quantiles)
-        return basis.grid.values()[list(places)]
 
     def predict(self, basis: Summary, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         domain, rows = self.domain(box), n or _EXPECTED_ROWS
@@ -337,14 +325,7 @@ class Statistic(Target):
         wide = float(max(np.max(high - value), np.max(value - low)))
         return Errors(wide * mean, wide, 0.0, None)
 
-    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
-        """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
-        assert isinstance(basis, Quantiles)
-        asked = len(basis.asked)  # the levels beside them only make limits
-        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
-        return Errors(worst[0], worst[1], 0.0, None)
-
-    def finish(self, published: Published | Chosen) -> ValueRelease:
+    def finish(self, published: Published) -> ValueRelease:
         assert isinstance(published.basis, Summary)
         return ValueRelease(
             guarantee=published.guarantee,
@@ -368,6 +349,33 @@ class Statistic(Target):
             )
         of = "" if self.names is None else f" of {', '.join(self.names)}"
         return (("target", f"{self.what}{of}"), ("missing values", self.missing))
+
+
+class ChosenStatistic(Statistic):
+    """Quantiles: private scores of public candidates, of which one is chosen for each level."""
+
+    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
+        """For each level, a private score of every candidate, and its part of the grant."""
+        assert isinstance(basis, Quantiles)
+        name = self.domain(box).names[0]
+        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
+        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
+        return [
+            Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
+            for level, part in zip(basis.levels, basis.parts, strict=True)
+        ]
+
+    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
+        """The candidates at these places."""
+        assert isinstance(basis, Quantiles)
+        return basis.grid.values()[list(places)]
+
+    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+        """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
+        assert isinstance(basis, Quantiles)
+        asked = len(basis.asked)  # the levels beside them only make limits
+        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
+        return Errors(worst[0], worst[1], 0.0, None)
 
 
 def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:

@@ -185,7 +185,7 @@ def test_a_statistic_needs_no_basis(what):
 
 
 def test_a_choice_has_no_noise_to_choose():
-    with pytest.raises(ParameterError, match="quantiles are chosen, not perturbed: use noise='auto'"):
+    with pytest.raises(ParameterError, match="noise must be 'auto' for what is chosen, not perturbed"):
         sf.release(sf.Statistic("median", "age"), pd.DataFrame(generated()), BOX, ROW, noise="laplace")
 
 
