@@ -122,7 +122,9 @@ class _Watched(Table):
     @property
     def native(self) -> Any:
         """All records as one table."""
-        return self._given.native
+        whole = self._given.native
+        self._tick(self.rows)
+        return whole
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -70,11 +70,11 @@ class MemoryRecords(Sealed):
             waiting, count = [*waiting, numbers], count + len(numbers)
             if count < features.block:
                 continue
-            joined = np.concatenate(waiting)
+            joined = np.concatenate(waiting) if len(waiting) > 1 else numbers
             for start in range(0, count - features.block + 1, features.block):
                 yield features.block, features.make(joined[start : start + features.block])
             count %= features.block
-            waiting = [joined[len(joined) - count :]]
+            waiting = [joined[len(joined) - count :]] if count else []
         if count:
             yield count, features.make(np.concatenate(waiting))
 
@@ -108,6 +108,6 @@ class MemoryEngine:
             for columns in records.whole().batches(one.box, rows):
                 one.add(totals.part(len(columns[0])), columns)
         else:
-            for count, block in records.blocks(features, rows):
+            for count, block in records.blocks(features, min(rows, 4 * features.block)):  # they stay in the cache
                 one.add(totals.part(count), block)
         return totals

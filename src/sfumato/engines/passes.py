@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Values = list[Any]
 
-# Rows that are put into cells at a time: numbers on the way stay in the cache, and in memory that malloc keeps.
+# Rows that are looked at at a time: numbers on the way stay in the cache, and in memory that malloc keeps.
 _BLOCK = 16_384
 _HELD = 2**24  # integers that contributions may hold at once
 _EXACT = 2**53  # doubles are whole numbers up to here, so sums below are exact in any order
@@ -170,7 +170,7 @@ class Contributions:
 
     def add(self, total: Integers, columns: Values) -> None:
         # Many contributions come in shorter blocks: what is held at once does not depend on how many there are.
-        block = max(1, _HELD // self.size)
+        block = min(_BLOCK, max(1, _HELD // self.size))
         for start in range(0, len(columns[0]), block):
             records = self.box.clean(np.stack([values[start : start + block] for values in columns], axis=1))
             total += self.rule.contributions(self.box, records).sum(axis=0)

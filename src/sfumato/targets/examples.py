@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.contributions import hashed
 from sfumato.bases.landmarks import FeatureMap
 from sfumato.core.box import Box, Categorical
 from sfumato.core.whole import Sealed
@@ -55,12 +54,13 @@ class LabelledFeatures:
 
     def read(self, columns: Values) -> Floats:
         """Cleaned records and their targets."""
-        records = self.map.box.clean(np.stack(columns[:-1], axis=1))
-        numbers = np.concatenate([records, self._targets(columns[-1])], axis=1)
+        targets = self._targets(columns[-1])
+        numbers = np.empty((len(targets), len(columns) - 1 + self.response.outputs))
+        numbers[:, : len(columns) - 1] = self.map.box.clean(np.stack(columns[:-1], axis=1))
+        numbers[:, len(columns) - 1 :] = targets
         if self.every == 1:
             return numbers
-        chosen = hashed(numbers.view(np.int64)) % np.uint64(self.every) == 0
-        return np.asarray(numbers[chosen])
+        return np.asarray(numbers[hashed(numbers) % np.uint64(self.every) == 0])
 
     def _targets(self, values: Any) -> Floats:
         """``(m, outputs)``: -1 or 1 for classes, [-1, 1] for numbers; NaN for what was not declared or is missing."""
@@ -87,11 +87,22 @@ class LabelledFeatures:
         silent = np.isnan(known[:, 0])
         padded = np.empty((BLOCK, dimension))
         padded[: len(numbers)] = numbers[:, :dimension]
-        # Any public point: a user's kernel need not know of missing values.
-        padded[silent] = box.clean((box.low / 2 + box.high / 2)[None, :])
+        some = bool(silent.any())
+        if some:  # any public point: a user's kernel need not know of missing values
+            padded[silent] = box.clean((box.low / 2 + box.high / 2)[None, :])
         features = self.map.fixed_point(padded)
-        features[silent] = 0.0
+        if some:
+            features[silent] = 0.0
         return [features, known]
+
+
+def hashed(numbers: Floats) -> NDArray[np.uint64]:
+    """One number for each row, which depends on all bits of that row and on nothing else."""
+    odd = np.arange(1, 2 * numbers.shape[1], 2, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    word = np.ascontiguousarray(numbers).view(np.uint64) @ odd
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(word ^ (word >> np.uint64(31)))
 
 
 class Labelled(Sealed):

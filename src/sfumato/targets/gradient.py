@@ -89,10 +89,10 @@ class Gradient:
             slope = np.clip(loss.slope(at), -self.top, self.top)
             total[:slopes] += (features.T @ _slope_slices(slope * sign, self.top)).astype(np.int64).ravel()
             if isinstance(loss, SmoothedHinge):
-                total[slopes:slacks] += _dual_slack(at / loss.width, slope, sign)
+                total[slopes:slacks] += _dual_slack(at, slope, sign, SLACK / loss.width)
             if self.tables:
                 assert loss.curvature is not None
-                roots = np.sqrt(np.minimum(loss.bend(at) * sign * sign / loss.curvature, 1.0))
+                roots = np.sqrt(loss.bend(at) / loss.curvature) * np.abs(sign)
                 _add_curvature(total[slacks:].reshape(self.tables, outputs, size, size), features, roots)
 
 
@@ -139,9 +139,11 @@ def _arguments(loss: Loss, targets: Floats, parts: list[Floats]) -> tuple[Floats
     """
     known = ~np.isnan(targets)
     sure = np.where(known, targets, 0.0)
-    sign = sure if loss.on == "margin" else known.astype(np.float64)
-    total, lost = np.where(loss.on == "margin", -loss.centre, -sure), np.zeros_like(sure)
-    for part in parts:
+    margin = loss.on == "margin"
+    sign = sure if margin else known.astype(np.float64)
+    total = np.full_like(sure, -loss.centre) if margin else -sure
+    total, lost = two_sum(total, sign * parts[0])
+    for part in parts[1:]:
         total, error = two_sum(total, sign * part)
         lost += error
     return total + lost, sign
@@ -164,14 +166,16 @@ def _slope_slices(slope: Floats, top: float) -> Floats:
     return np.concatenate(parts, axis=1)
 
 
-def _dual_slack(at: Floats, slope: Floats, sign: Floats) -> Integers:
-    """``sum max(0, 1 - m) - alpha (1 - m)`` with dual variables ``alpha = -slope``, in widths, rounded up.
+def _dual_slack(at: Floats, slope: Floats, sign: Floats, steps: float) -> Integers:
+    """``sum max(0, 1 - m) - alpha (1 - m)`` with dual variables ``alpha = -slope``, in steps, each term rounded up.
 
-    Each term is at least 0, and at most 0.28: where ``at``, in widths, is beyond 38, alpha is 0 or 1 but for less.
+    A term is at least 0, and at most 0.28 widths: where ``at`` is beyond 38 of them, alpha is 0 or 1 but for less. So
+    those of a block add up exactly.
     """
     alpha = -slope
     terms = np.where(sign == 0, 0.0, np.abs(at) * np.where(at < 0, 1 - alpha, alpha))
-    return np.asarray(np.fmin(np.ceil(terms * SLACK), SLACK).astype(np.int64).sum(axis=0))
+    terms *= steps
+    return np.fmin(np.ceil(terms, out=terms).sum(axis=0), len(at) * SLACK).astype(np.int64)
 
 
 def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
@@ -182,15 +186,17 @@ def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
     """
     several = len(total) > 1
     for k, root in enumerate(roots.T):
-        rows = root > (2.0**-41 if several else 2.0**-21)  # of the others nothing is left
+        rows = root > (2.0**-31 if several else 2.0**-21)  # of the others next to nothing is left, or nothing at all
         if np.count_nonzero(rows) < len(rows) // 2:
             part = features[rows] * root[rows, None]
         else:
             part = features * root[:, None]
-        whole = np.rint(part)
+        whole = np.rint(part, out=None if several else part)
         total[0, k] += (whole.T @ whole).astype(np.int64)
         if several:
-            rest = np.rint((part - whole) * SLOPE)
+            rest = np.subtract(part, whole, out=part)
+            rest *= SLOPE
+            np.rint(rest, out=rest)
             cross = whole.T @ rest
             total[1, k] += (cross + cross.T).astype(np.int64)
             total[2, k] += (rest.T @ rest).astype(np.int64)

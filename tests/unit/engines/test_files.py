@@ -223,6 +223,18 @@ def test_files_of_a_folder_have_the_same_types(values, tmp_path):
         open_table(tmp_path / "t.parquet", AGE, "row")
 
 
+def test_a_folder_streams(tmp_path, monkeypatch):
+    """One piece of one file at a time; the whole is never asked for."""
+    (tmp_path / "t.parquet").mkdir()
+    for part in range(5):
+        write(tmp_path / "t.parquet" / f"{part}.parquet", {"age": np.full(40, 10.0 * part)}, row_group_size=10)
+    monkeypatch.setattr(files, "_BATCH", 16)
+    monkeypatch.setattr(files.ParquetFile, "whole", lambda *_: pytest.fail("all of it was read at once"))
+    batches = [columns[0].tolist() for columns in open_table(tmp_path / "t.parquet", AGE, "row").batches(AGE, 1000)]
+    assert [len(batch) for batch in batches] == [16, 16, 8] * 5 and sum(map(sum, batches)) == 40 * 100
+    assert count(tmp_path / "t.parquet") == (200, [40, 40, 40, 40, 40, 0, 0, 0, 0, 0, 0])
+
+
 def test_a_folder_is_read_file_by_file_in_order(tmp_path):
     (tmp_path / "t.parquet" / "more").mkdir(parents=True)
     for name, ages in (("b", [15.0]), ("a", [5.0, 6.0]), ("more/c", [25.0])):
