@@ -318,6 +318,7 @@ def test_progress_while_summing(monkeypatch, capsys, public):
 # --- the other commands -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", ["mean", "median", "histogram", "covariance", "several", "bounds"])
 def test_commands_that_read_a_release(sfumato, tmp_path, what):
     statistic(what).save(tmp_path / "r.sfumato")
