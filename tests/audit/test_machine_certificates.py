@@ -457,6 +457,7 @@ def published_given(opened, w, points, labels, monkeypatch):
     return opened(points, labels)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_given_the_exact_minimiser_neighbours_differ_by_what_is_left_open(delta, small_blocks, monkeypatch):
     """The certificate under objective noise: the rounding of b and the solver, nothing else; and not for nothing."""

@@ -217,6 +217,7 @@ def test_persons_attain_the_certificate_and_never_exceed_it(norm, relation):
 WHOLE = [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0, 7]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", [smoother(BOXES["interval"]), sf.PriestleyChao(0.4, range=(LOW, HIGH))])
 def test_no_value_raises_or_warns(target):
     box, odd = BOXES["interval"], [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 3.0, 3.0]

@@ -319,6 +319,7 @@ def test_progress_while_summing(monkeypatch, capsys, public):
 # --- the other commands -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", ["mean", "median", "histogram", "covariance", "several", "bounds"])
 def test_commands_that_read_a_release(sfumato, tmp_path, what):
     statistic(what).save(tmp_path / "r.sfumato")
@@ -340,6 +341,7 @@ def test_commands_that_read_a_release(sfumato, tmp_path, what):
         sfumato("inspect", "r.sfumato", "--confidence", "2").failed(2, "confidence must lie strictly between 0 and 1")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, here):
     result = shell("statistic", "cohort.csv", "mean", "age", *AGE, *ONE, "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["statistic"] == "mean"

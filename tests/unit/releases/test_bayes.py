@@ -193,6 +193,7 @@ def test_a_class_without_records_is_there_all_the_same():
 # --- bands ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
 def test_bands_are_limits_of_probabilities(likelihood, epsilon):
@@ -253,6 +254,7 @@ def test_a_certain_label_is_more_probable_than_half_whatever_the_noise(release):
 # --- files ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 @pytest.mark.parametrize(
     "privacy",

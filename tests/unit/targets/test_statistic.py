@@ -335,6 +335,7 @@ def test_where_nothing_should_be_missing_the_middle_stands_in():
 HOSTILE = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 1e-300, -0.0, 2.0**63]
 
 
+@pytest.mark.few(80)
 @pytest.mark.parametrize("what", [*BUILT_IN[:-1]])
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("data", [[], HOSTILE, [math.nan] * 5, [math.inf]], ids=["none", "all", "missing", "infinite"])
