@@ -12,10 +12,8 @@ import numpy as np
 
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = 10**18  # in attoseconds, the finest unit there is
-_UNITS = {
-    **{"W": 7 * 86_400 * _SECOND, "D": 86_400 * _SECOND, "h": 3600 * _SECOND, "m": 60 * _SECOND, "s": _SECOND},
-    **{unit: _SECOND // 1000**power for power, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)},
-}
+_UNITS = {unit: seconds * _SECOND for unit, seconds in (("W", 604_800), ("D", 86_400), ("h", 3600), ("m", 60))}
+_UNITS |= {unit: _SECOND // 1000**power for power, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
 _MONTHS = {"Y": 12, "M": 1}
 
 

@@ -20,8 +20,8 @@ SAME = [
     [np.datetime64(2, "W"), np.datetime64("1970-01-15")],
     [np.datetime64(10**12 * 1000**power, unit) for power, unit in enumerate(("s", "ms", "us"))]
     + [pd.Timestamp(np.datetime64(10**12 * 1000**power, unit)) for power, unit in enumerate(("s", "ms"))],
-    [datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 2, tzinfo=EAST), pd.Timestamp("2020", tz="UTC")]
-    + [pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin").as_unit("ns")],
+    [datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, 2, tzinfo=EAST), pd.Timestamp("2020", tz="UTC"),
+     pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin").as_unit("ns")],
     [pd.Timestamp("2020-01-01 00:00:00.000000001", tz=zone) for zone in ("UTC", "UTC")],
     [np.timedelta64(90, "m"), np.timedelta64(5400, "s"), np.timedelta64(180, "30s"), timedelta(minutes=90)]
     + [pd.Timedelta(minutes=90).as_unit(unit) for unit in ("s", "ns")],
