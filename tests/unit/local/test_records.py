@@ -218,6 +218,8 @@ def test_a_gap_changes_no_other_category(made, other):
 def test_what_is_masked_is_missing():
     hidden = np.ma.array([[1.0, 0.5], [9.0, 0.5]], mask=[[False, False], [True, False]])
     assert held(PLANE, hidden) == [[1.0, 0.5], [5.0, 0.5]]
+    words = np.ma.array(["a", "?"], mask=[True, True], dtype=object)  # numpy's own word for what is masked
+    assert np.isnan(read_records(sf.Box({"v": sf.Categorical(["a", "?"])}), words)).all()
 
 
 def test_a_date_is_no_number_on_any_calendar():
