@@ -91,17 +91,31 @@ class People:
     def __len__(self) -> int:
         return len(self.values[0])
 
+    def some(self, places: Any) -> People:
+        """Those at some places."""
+        return People(self.columns, tuple(np.asarray(values)[places] for values in self.values))
+
     def repeated(self, people: int) -> People:
         """So many people like these, over and over."""
-        places = np.arange(people) % len(self)
-        return People(self.columns, tuple(np.asarray(values)[places] for values in self.values))
+        return self.some(np.arange(people) % len(self))
 
 
 def read_people(path: Path, box: sf.Box) -> Iterator[People]:
-    """The people in a table, one a row; what a record holds never raises."""
+    """The people in a table, one a row, ``AT_ONCE`` in a piece but for the last; what a record holds never raises.
+
+    A file is read in pieces of so many bytes, and where one ends depends on what people hold: no batch ends there.
+    """
     named = sf.Box(dict(zip(box.names, box.columns, strict=True)))
+    waiting, count = list[People](), 0
     for columns in open_table(str(path), named, "row").batches(named, AT_ONCE):
-        yield People(box.names, tuple(map(_held, box.columns, columns)))
+        waiting.append(People(box.names, tuple(map(_held, box.columns, columns))))
+        count += len(waiting[-1])
+        if count >= AT_ONCE:
+            whole = all_people(waiting)
+            yield whole.some(slice(AT_ONCE))
+            waiting, count = [whole.some(slice(AT_ONCE, None))], count - AT_ONCE
+    if count:
+        yield all_people(waiting)
 
 
 def _held(kind: Column, values: Any) -> Any:

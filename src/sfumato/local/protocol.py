@@ -166,7 +166,7 @@ class Protocol(ABC):
         if user is None:
             user = drawn = int(sampling.uniform_below(np.array([self.users]))[0])
         users = self._users(user, 1)
-        payload = self._payload(read_records(self.box, one_record(record)), users)
+        payload = self._payload(read_records(self.box, one_record(self.box, record)), users)
         return pack_report(self.fingerprint, payload.tobytes(), drawn)
 
     def encode_many(self, records: Any, first_user: int = 0, key: bytes | None = None) -> bytes:

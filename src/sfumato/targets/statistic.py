@@ -32,7 +32,7 @@ from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
-from sfumato.values import silently
+from sfumato.values import doubles, silently
 
 Floats = NDArray[np.float64]
 
@@ -300,7 +300,9 @@ class Statistic(Target):
         assert callable(self.what) and self.fallback is not None
         try:
             with silently():
-                numbers = np.asarray(self.what(records), dtype=np.float64).reshape(self.length)
+                found = self.what(records)
+                foreign = hasattr(type(found), "__array__") and not isinstance(found, np.ndarray)
+                numbers = np.asarray(doubles(found) if foreign else found, dtype=np.float64).reshape(self.length)
         except KeyboardInterrupt:
             raise
         except BaseException:

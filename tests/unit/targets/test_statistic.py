@@ -394,6 +394,15 @@ def test_whatever_goes_wrong_gives_the_fallback(what):
     assert sf.release(target, np.zeros(4), sf.Box([(0, 1)]), ROW).value == pytest.approx(7.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("other", [1, 9, None])
+def test_a_gap_in_what_a_function_returns_changes_no_other_number(other):
+    """numpy reads it as the last entry of the dictionary."""
+    made = pa.chunked_array([pa.array([5, other, None]).dictionary_encode()])
+    target = sf.Statistic(lambda data: made, sensitivity=1e-9, length=3, fallback=7.0)
+    found = sf.release(target, np.zeros(4), sf.Box([(0, 1)]), ROW).value
+    assert found == pytest.approx([5, 7 if other is None else other, 7], abs=1e-6)
+
+
 def test_the_fallback_is_the_middle_of_the_range_or_zero():
     assert sf.Statistic(fail, sensitivity=1.0).fallback == 0.0
     assert sf.Statistic(fail, sensitivity=1.0, range=(2, 4)).fallback == 3.0
