@@ -87,7 +87,8 @@ def _values(box: Box, record: Any) -> Sequence[Any] | None:
 
 def _codes(kind: Any, values: Any) -> Floats:
     if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
-        values = np.where(np.ma.getmaskarray(values), None, np.asarray(values, dtype=object))
+        hidden, values = np.ma.getmaskarray(values), np.array(values, dtype=object)
+        values[hidden] = None
     if isinstance(kind, Categorical):
         places = {category: place for place, category in enumerate(kind.categories)}
         array = np.asarray(values) if isinstance(values, np.ndarray) else None
