@@ -35,7 +35,7 @@ RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
 CORE_LINES = 1390
 # The one exception to the layers: a release draws itself and writes its own report. It imports its painters inside
 # these methods and nowhere else, so that reading a release needs neither them nor matplotlib.
-UPWARDS = {"plot": "sfumato.plotting", "report": "sfumato.report", "_repr_html_": "sfumato.report"}
+UPWARDS = {"plot": "sfumato.drawing", "report": "sfumato.pages", "_repr_html_": "sfumato.pages"}
 UPWARDS_IN = "releases/showing.py"
 
 

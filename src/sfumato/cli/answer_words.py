@@ -20,6 +20,7 @@ from sfumato.cli.options import blaming, load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
 from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
+from sfumato.faces.words import rounded
 from sfumato.releases.answers import Answer
 from sfumato.releases.quality import together
 
@@ -178,16 +179,3 @@ def _percent(answer: Answer) -> str:
 
 def _brief(value: float) -> str:
     return f"{value:.3g}" if math.isfinite(value) else "unknown"
-
-
-def rounded(value: float, error: float) -> str:
-    """A number with as many digits as its error leaves any meaning to.
-
-    >>> rounded(46.26194, 1.08), rounded(1234.5, 300.0), rounded(0.5, 0.0)
-    ('46.26', '1234', '0.5')
-    """
-    if not math.isfinite(value):
-        return "unknown"
-    if not (1e-9 < error < math.inf and abs(value) < 1e9):
-        return f"{value:.6g}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(error)))}f}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from sfumato.drawing import plot
 from sfumato.errors import ParameterError
 from sfumato.extras import need
-from sfumato.plotting import plot
-from sfumato.plotting.words import Drawable
 
 FORMATS = (".png", ".svg", ".pdf")
 _DPI = 160
@@ -22,7 +22,7 @@ def check_format(path: Path) -> None:
         raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}")
 
 
-def draw(release: Drawable, path: Path, confidence: float = 0.95) -> None:
+def draw(release: Any, path: Path, confidence: float = 0.95) -> None:
     """Draw a release into a file whose name says which format.
 
     Parameters

@@ -64,26 +64,31 @@ def output_path(file: Path, given: Path | None, suffix: str) -> Path:
 
 def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
     """Say what a release is and what it promises; of a statistic, also its value."""
-    from sfumato.cli import words
-    from sfumato.plotting.sampled import HEADLINE
+    from sfumato.cli.sparks import sketched
+    from sfumato.faces import face_of
+    from sfumato.faces.promise import HEADLINE, box_lines, guarantee_words, random_lines, receipt_lines
 
     release = load(ctx, file)
-    notes = [f"- {note}" for note in release.guarantee.assumptions]
-    random = words.random_lines(release.guarantee)
-    rows: list[tuple[str, list[str]]] = [
-        ("what", [words.title(release)]),
-        *([("random", random)] if random else []),
-        ("guarantee", [str(release.guarantee).partition(";")[0]]),
-        ("in words", [words.guarantee_words(release.guarantee)]),
-        ("rests on", notes or ["the proofs in docs/proofs alone"]),
-        ("box", words.box_lines(release.box)),
-    ]
-    told, told_data, picture = _told(release, confidence)
+    face, promise = face_of(release, confidence), release.guarantee
+    random = random_lines(promise)
     signed, signed_data = _signed(ctx, file)
-    rows += [*told, ("receipt", words.receipt_lines(release.receipt)), ("signature", [signed])]
-    data = {"file": str(file), "signature": signed_data, **words.release_data(release), **told_data}
-    warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
-    show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
+    rows: list[tuple[str, list[str]]] = [
+        ("what", [face.title]),
+        *([("random", random)] if random else []),
+        ("guarantee", [str(promise).partition(";")[0]]),
+        ("in words", [guarantee_words(promise)]),
+        ("rests on", [f"- {note}" for note in promise.assumptions] or ["the proofs in docs/proofs alone"]),
+        ("box", box_lines(release.box)),
+        *face.rows(),
+        *face.details(),
+        ("receipt", receipt_lines(release.receipt)),
+        ("signature", [signed]),
+    ]
+    data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
+    parts: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
+    sketch = sketched(face.sketch(), screen())
+    parts += [] if sketch is None else [sketch, ""]
+    show(ctx, data, Text(printable(file), style="bold"), "", *parts, facts(rows))
 
 
 def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]:
@@ -99,50 +104,6 @@ def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]
         return "none", None
     who = signed_with(contents)[0]
     return f"by the key {who}, not checked: give --trust and the public key", {"key": who, "trusted": False}
-
-
-def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]], dict[str, Any], list[Any]]:
-    """What there is to say of this kind of release in words and as plain data, and a picture of it."""
-    from sfumato.cli import words
-    from sfumato.plotting.collected_panels import is_collected, reports_of
-
-    if isinstance(release, sf.MachineRelease):
-        from sfumato.cli.machine_words import learner_noise_lines, machine_data, machine_rows
-
-        return [*machine_rows(release), ("noise", learner_noise_lines(release))], machine_data(release), []
-    if isinstance(release, sf.ValueRelease):
-        from sfumato.cli.value_words import noise_rows, value_data, value_facts, value_picture
-        from sfumato.plotting.figures import Figures
-
-        seen = Figures.of(release, confidence)
-        rows = [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
-        return rows, value_data(seen), [value_picture(seen, screen()), ""]
-    noise = ("noise", words.noise_lines(release.law))
-    if is_collected(release):
-        from sfumato.cli.local_words import collected_rows
-
-        target, reports = ("target", words.target_lines(release)), reports_of(release)
-        return [*collected_rows(release), ("reports", [f"{reports:,}"]), noise, target], {"reports": reports}, []
-    if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
-        from sfumato.cli.density_words import density_data, density_rows
-
-        return [*density_rows(release), noise], density_data(release), []
-    if isinstance(release, sf.CurveRelease):
-        from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
-
-        picture = [part for part in (curve_picture(release, screen()), "") if part is not None]
-        return [*curve_rows(release), noise], curve_data(release), picture
-    if isinstance(release, sf.NaiveBayesRelease):
-        from sfumato.cli.bayes_words import bayes_data, bayes_rows
-
-        return [*bayes_rows(release), noise], bayes_data(release), []
-    if isinstance(release, sf.SummaryRelease):
-        from sfumato.cli.summary_words import summary_data, summary_rows
-
-        return [*summary_rows(release), noise], summary_data(release), []
-    basis = [f"{release.basis!r}, {release.law.size:,} coefficients"] if isinstance(release, sf.FunctionRelease) else []
-    target = ("target", words.target_lines(release))
-    return [*([("basis", basis)] if basis else []), noise, target], {}, []
 
 
 def evaluate(
@@ -250,7 +211,7 @@ def report(
     confidence: Confidence = 0.95,
 ) -> None:
     """Write one HTML page about a release, for people who will not run any code."""
-    from sfumato.report import write
+    from sfumato.pages import write
 
     release = load(ctx, file)
     path = output_path(file, output, ".html")

@@ -20,18 +20,18 @@ class Shown:
         ax
             Axes to draw on: one for one column, a pair for two (one for a classifier). By default a new figure is made.
         """
-        from sfumato.plotting import plot
+        from sfumato.drawing import plot
 
-        return plot(self, ax, confidence)  # type: ignore[arg-type]
+        return plot(self, ax, confidence)
 
     def report(self, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
         """Write one self-contained HTML page: the picture, the guarantee in words, what it rests on, its error."""
-        from sfumato.report import write
+        from sfumato.pages import write
 
-        write(self, path, confidence)  # type: ignore[arg-type]
+        write(self, path, confidence)
 
     def _repr_html_(self) -> str:
         """A small card for notebooks."""
-        from sfumato.report import card
+        from sfumato.pages import card
 
-        return card(self)  # type: ignore[arg-type]
+        return card(self)

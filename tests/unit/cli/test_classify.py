@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.machine_order import kernel_of, strength_of
-from sfumato.cli.machine_words import machine_data, machine_rows
+from sfumato.faces.machine import machine_data, machine_rows
 from sfumato.errors import ParameterError
 
 LABEL = ("--label", "disease=no,yes")

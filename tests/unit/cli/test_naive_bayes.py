@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli.bayes_words import bayes_data, bayes_rows
+from sfumato.faces.bayes import bayes_data, bayes_rows
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.records import Piece
-from unit.plotting.support import LINE, SEX, WARD, bayes
+from unit.drawing.support import LINE, SEX, WARD, bayes
 
 LABEL = ("--label", "disease=no,yes")
 COLUMNS = ("--column", "age:0:110", "--column", "sex=F,M")

@@ -10,9 +10,9 @@ import pytest
 import sfumato as sf
 from sfumato.cli import predicting, predictors
 from sfumato.cli.columns import regression_box
-from sfumato.cli.curve_words import curve_picture, curve_rows
+from sfumato.faces.curve import curve_picture, curve_rows
 from sfumato.cli.output import screen
-from unit.plotting.support import LINE, PLANE, SPACE, curve
+from unit.drawing.support import LINE, PLANE, SPACE, curve
 
 BP = ("--response", "bp:60:220")
 AGE = ("--column", "age:0:110")

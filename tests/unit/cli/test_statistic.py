@@ -15,11 +15,11 @@ from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import bar
 from sfumato.cli.statistic_order import file_name
-from sfumato.cli.value_words import value_picture
+from sfumato.faces.value import value_picture
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.plotting.figures import Figures
-from unit.plotting.support import PLANE, SEX, WARD, statistic
+from sfumato.faces.value import Figures
+from unit.drawing.support import PLANE, SEX, WARD, statistic
 
 AGE = ("--column", "age:0:110")
 BMI = ("--column", "bmi:10:60")

@@ -7,8 +7,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.progress import WatchedEngine
-from sfumato.cli.summary_words import answer_lines, ask_row, moment_lines, summary_rows
-from sfumato.cli.words import title
+from sfumato.faces.summary import answer_lines, ask_row, moment_lines, summary_rows
+from sfumato.faces.telling import title
 
 QUICK = ("--epsilon", "1", "--degree", "4")
 BOX = ("--box", "columns.toml")
