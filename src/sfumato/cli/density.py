@@ -84,9 +84,7 @@ def density(
     """
     from sfumato.cli.columns import bandwidth_of, basis_of, public_box
     from sfumato.cli.density_order import density_order, plan_density
-    from sfumato.cli.output import screen
     from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
-    from sfumato.cli.sparks import spark_picture
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, group = public_box(column or [], by, box, data)
@@ -99,4 +97,4 @@ def density(
     outputs = Outputs.checked(data, output, report, plot, force)
     published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
     write_report(ctx, published[0], outputs)
-    summarise(ctx, order, published, outputs, picture=spark_picture(published[0], screen()))
+    summarise(ctx, order, published, outputs)

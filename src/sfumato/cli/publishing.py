@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import RenderableType
 from rich.text import Text
 
 import sfumato as sf
@@ -238,7 +237,6 @@ def summarise(
     outputs: Outputs,
     more: tuple[Facts, Mapping[str, Any]] = ([], {}),
     confidence: float = CONFIDENCE,
-    picture: RenderableType | None = None,
 ) -> None:
     """Say what happened: the guarantee, what was published, what is left, where the files are.
 
@@ -248,8 +246,6 @@ def summarise(
         The release, and what is left of the account.
     more
         What there is to say beyond the release itself, in words and as plain data.
-    picture
-        Something small for the terminal, where that is not what the face of the release has.
     """
     release, left = published
     face = face_of(release, confidence)
@@ -269,6 +265,6 @@ def summarise(
         ("account", ["none paid: nothing keeps count of what was spent" if left is None else str(left)]),
         ("files", [f"{path}  {what}" for path, what in outputs.listed()]),
     ]
-    drawn = picture or sketched(face.sketch(), screen())
+    drawn = sketched(face.sketch(order), screen())
     parts: list[Any] = [Text(f"Published {printable(face.title)}.", style="bold"), ""]
     show(ctx, data, *parts, *([] if drawn is None else [drawn, ""]), facts(rows))

@@ -11,15 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.bases.unit import from_unit
 from sfumato.cli.output import printable
 from sfumato.core.box import Box
-from sfumato.faces.density import one_column, parts_of
+from sfumato.faces.density import Spark
 from sfumato.faces.value import Entry, Figures
 from sfumato.faces.views import SKETCHED, Sketch
 from sfumato.faces.words import number
-from sfumato.releases.density import DensityRelease
-from sfumato.releases.grouped import GroupedDensityRelease
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -27,27 +24,6 @@ WIDTH = SKETCHED
 _HEIGHT = 5  # lines of a curve
 _MOST_LINES = 60  # of a table on a terminal
 _WIDEST_BAR = 36
-
-
-def spark_lines(release: DensityRelease | GroupedDensityRelease, console: Console) -> list[str]:
-    """One picture for each column and group; none where the terminal cannot show block characters."""
-    if not shows_blocks(console):
-        return []
-    parts, lines = parts_of(release), []
-    for column in release.box.names:
-        found = [(group, one_column(part, column)) for group, part in parts.items()]
-        curves = [(group, _values(alone)) for group, alone in found if alone is not None]
-        highest = max((max(values) for _, values in curves), default=0.0)
-        for group, values in curves:
-            height = 4 if len(parts) == 1 and release.box.dimension == 1 else 2
-            lines += [*blocks(values, highest, height), axis_line(release.box, column, group), ""]
-    return lines[:-1]
-
-
-def spark_picture(release: DensityRelease | GroupedDensityRelease, console: Console) -> Text | None:
-    """The same as something to print."""
-    lines = spark_lines(release, console)
-    return Text("\n".join(f"  {printable(line)}" for line in lines), style="cyan") if lines else None
 
 
 def shows_blocks(console: Console) -> bool:
@@ -67,12 +43,6 @@ def bar(share: float, width: int) -> str:
     """
     steps = round(8 * width * min(1.0, max(0.0, share)))
     return ("█" * (steps // 8) + _EIGHTHS[steps % 8]).rstrip()
-
-
-def _values(alone: DensityRelease) -> list[float]:
-    unit = (np.arange(WIDTH) + 0.5) / WIDTH
-    points = from_unit(alone.box, unit[:, None])
-    return [max(0.0, float(value)) for value in alone(points)]
 
 
 def axis_line(box: Box, column: str, group: str) -> str:
@@ -97,10 +67,21 @@ def sketched(sketch: Any, console: Console) -> RenderableType | None:
     """What a face would have a terminal draw; None where there is nothing, or the terminal cannot show it."""
     if isinstance(sketch, Figures):
         return _figures(sketch, console)
-    return _curve(sketch) if isinstance(sketch, Sketch) and shows_blocks(console) else None
+    if not sketch or not shows_blocks(console):
+        return None
+    lines = _curve(sketch) if isinstance(sketch, Sketch) else _sparks(sketch)
+    return Text("\n".join(f"  {printable(line)}" for line in lines), style="cyan")
 
 
-def _curve(sketch: Sketch) -> Text:
+def _sparks(sparks: Sequence[Spark]) -> list[str]:
+    """Densities in block characters, one below the other."""
+    lines = []
+    for one in sparks:
+        lines += [*blocks(one.values.tolist(), one.highest, one.height), axis_line(one.box, one.column, one.group), ""]
+    return lines[:-1]
+
+
+def _curve(sketch: Sketch) -> list[str]:
     """A curve of one column in block characters, from its lowest value to its highest."""
     lowest, highest = float(np.nanmin(sketch.values)), float(np.nanmax(sketch.values))
     room = (highest - lowest) / 8 or 1.0  # the lowest value is seen too
@@ -108,8 +89,7 @@ def _curve(sketch: Sketch) -> Text:
     lines = blocks(heights, highest - lowest + room, _HEIGHT)
     lines[0] += f"  {number(highest, 4)}"
     lines[-1] += f"  {number(lowest, 4)}"
-    lines.append(axis_line(sketch.box, sketch.box.names[0], ""))
-    return Text("\n".join(f"  {printable(line)}" for line in lines), style="cyan")
+    return [*lines, axis_line(sketch.box, sketch.box.names[0], "")]
 
 
 def _figures(seen: Figures, console: Console) -> RenderableType:

@@ -227,6 +227,6 @@ class Face(ABC):
     def picture_words(self) -> str:
         """The same for those who do not see it."""
 
-    def sketch(self) -> Any:
+    def sketch(self, asked: Asked | None = None) -> Any:
         """What a terminal draws before the facts, as data; None for nothing."""
         return None

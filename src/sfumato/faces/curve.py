@@ -214,7 +214,7 @@ class CurveFace(Face):
     def picture_words(self) -> str:
         return sliced_words(self)
 
-    def sketch(self) -> Sketch | None:
+    def sketch(self, asked: Asked | None = None) -> Sketch | None:
         return sketch_of(self.release, self._known)
 
     def _known(self, points: Floats) -> NDArray[np.bool_]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.core.box import Periodic
+from sfumato.core.box import Box, Periodic
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.function import FunctionFace
 from sfumato.faces.promise import short
-from sfumato.faces.views import Functions, Views, grid, views_of
+from sfumato.faces.views import Functions, Views, grid, sketched_points, views_of
 from sfumato.faces.words import brief, listed, number, number_words, readable
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
@@ -275,6 +276,22 @@ def blurred_caption(promise: Any, kernel: DensityRelease) -> str:
     return f"{short(promise)}{'; ' if kernel.box.dimension == 1 else _NEW_LINE}{blur(kernel)}"
 
 
+@dataclass(frozen=True)
+class Spark:
+    """A density of one column in a few numbers, for a terminal, beside others of the same scale."""
+
+    box: Box
+    column: str
+    group: str
+    values: Floats
+    highest: float
+    height: int  # in lines
+
+
+def _heights(alone: DensityRelease) -> Floats:
+    return np.maximum(alone(sketched_points(alone.box)), 0.0)
+
+
 class _Densities(Face):
     """What one density and densities by group have in common."""
 
@@ -315,8 +332,16 @@ class _Densities(Face):
     def picture(self) -> Views:
         return views_of(self.release, self.confidence)
 
-    def sketch(self) -> None:
-        return None
+    def sketch(self, asked: Asked | None = None) -> list[Spark]:
+        """One for each column and group, of what was just published."""
+        return [] if asked is None else [spark for name in self.release.box.names for spark in self._sparks(name)]
+
+    def _sparks(self, column: str) -> list[Spark]:
+        found = [(group, one_column(part, column)) for group, part in parts_of(self.release).items()]
+        curves = [(group, _heights(alone)) for group, alone in found if alone is not None]
+        highest = max((float(values.max()) for _, values in curves), default=0.0)
+        height = 4 if len(found) == 1 and self.release.box.dimension == 1 else 2
+        return [Spark(self.release.box, column, group, values, highest, height) for group, values in curves]
 
     @property
     def picture_words(self) -> str:

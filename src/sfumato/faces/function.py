@@ -15,7 +15,7 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
-from sfumato.faces.views import Sample, Sketch, Views, drawable, sketch_of, views_of
+from sfumato.faces.views import Sample, Views, drawable, sketch_of, views_of
 from sfumato.faces.words import above, listed, number_words, plain, readable
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import half_width
@@ -120,9 +120,8 @@ class FunctionFace(Face):
     def picture(self) -> Views:
         return self.views or views_of(self.release, self.confidence)  # which refuses
 
-    def sketch(self) -> Sketch | None:
-        """Of a regression curve; what is published of any other function is said without one."""
-        return sketch_of(self.release) if self.joined == "on" else None
+    def sketch(self, asked: Asked | None = None) -> Any:
+        return None if asked is None else sketch_of(self.release)
 
     @property
     def picture_words(self) -> str:

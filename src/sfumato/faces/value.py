@@ -410,5 +410,5 @@ class ValueFace(Face):
     def picture_words(self) -> str:
         return f"{self.heading}, and its limits"
 
-    def sketch(self) -> Figures:
+    def sketch(self, asked: Asked | None = None) -> Figures:
         return self.seen

@@ -72,11 +72,16 @@ class Sketch:
     values: Floats  # NaN where nothing is known
 
 
+def sketched_points(box: Box) -> Floats:
+    """Where a sketch of one column looks."""
+    return from_unit(box, ((np.arange(SKETCHED) + 0.5) / SKETCHED)[:, None])
+
+
 def sketch_of(release: Any, known: Callable[[Floats], NDArray[np.bool_]] | None = None) -> Sketch | None:
     """Look at a function of one column; None where there are more, or where nothing is known."""
     if release.box.dimension > 1:
         return None
-    points = from_unit(release.box, ((np.arange(SKETCHED) + 0.5) / SKETCHED)[:, None])
+    points = sketched_points(release.box)
     values = release(points)
     if known is not None:
         values = np.where(known(points), values, np.nan)

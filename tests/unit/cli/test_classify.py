@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.machine_order import kernel_of, strength_of
-from sfumato.faces.machine import machine_data, machine_rows
 from sfumato.errors import ParameterError
+from sfumato.faces.machine import machine_data, machine_rows
 
 LABEL = ("--label", "disease=no,yes")
 AGE = ("--column", "age:0:110")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.faces.bayes import bayes_data, bayes_rows
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.records import Piece
+from sfumato.faces.bayes import bayes_data, bayes_rows
 from unit.drawing.support import LINE, SEX, WARD, bayes
 
 LABEL = ("--label", "disease=no,yes")

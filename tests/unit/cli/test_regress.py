@@ -10,8 +10,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli import predicting, predictors
 from sfumato.cli.columns import regression_box
-from sfumato.faces.curve import curve_picture, curve_rows
 from sfumato.cli.output import screen
+from sfumato.faces.curve import curve_picture, curve_rows
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 
 BP = ("--response", "bp:60:220")

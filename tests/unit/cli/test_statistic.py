@@ -15,10 +15,9 @@ from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import bar
 from sfumato.cli.statistic_order import file_name
-from sfumato.faces.value import value_picture
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.faces.value import Figures
+from sfumato.faces.value import Figures, value_picture
 from unit.drawing.support import PLANE, SEX, WARD, statistic
 
 AGE = ("--column", "age:0:110")

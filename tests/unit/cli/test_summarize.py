@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from sfumato.faces.telling import title
 
 import sfumato as sf
 from sfumato.cli.progress import WatchedEngine
 from sfumato.faces.summary import answer_lines, ask_row, moment_lines, summary_rows
-from sfumato.faces.telling import title
 
 QUICK = ("--epsilon", "1", "--degree", "4")
 BOX = ("--box", "columns.toml")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError
 from sfumato.drawing.bayes import shape_of, size_of
+from sfumato.errors import ParameterError
 from sfumato.faces.bayes import attributes, counts, evidence, shares
 from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
 

@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from sfumato.errors import ParameterError
 from sfumato.drawing.machine import size_of
+from sfumato.errors import ParameterError
 from sfumato.faces.slices import machine_panels, says_nothing
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 

@@ -13,8 +13,8 @@ import sfumato as sf
 from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.drawing import number, plain, plot, quantity, short
+from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.faces.views import sample
 from sfumato.releases.function import FunctionRelease
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError
 from sfumato.drawing.machine import size_of
+from sfumato.errors import ParameterError
 from sfumato.faces.slices import machine_panels, slope_limits, slopes_of
 from unit.drawing.support import LINE, PLANE, SPACE, machine
 

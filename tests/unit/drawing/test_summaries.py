@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import ParameterError
 from sfumato.drawing import plot, summary_figure
 from sfumato.drawing.summary import axes_needed, caption, in_words, shape_of, size_of
+from sfumato.errors import ParameterError
 from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Plane, Reach, seen_of
 from sfumato.releases.quality import drawn_width, errors_by_width, sampling_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary

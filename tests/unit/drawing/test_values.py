@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sfumato.faces.sampled import HEADLINE, sampled
 
 import sfumato as sf
 from sfumato.bases.quantiles import Grid, Quantiles
 from sfumato.bases.summaries import Given, Tally
+from sfumato.drawing.style import WARN, WARN_ON_DARK
+from sfumato.drawing.value import MOST_BARS
 from sfumato.errors import ParameterError
 from sfumato.faces.value import Figures, digits, selection_of
-from sfumato.drawing.style import WARN, WARN_ON_DARK
-from sfumato.faces.sampled import HEADLINE, sampled
-from sfumato.drawing.value import MOST_BARS
 from sfumato.faces.words import quantity, subject
 from unit.drawing.support import PLANE, SEX, WARD, sampled_certificate, statistic
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import report
-from sfumato.pages import PublicTest, render
+from sfumato import pages as report
 from sfumato.faces.bayes import certain_share, most_telling, spread, told_how
+from sfumato.pages import PublicTest, render
 from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
 from unit.pages.test_machines import words
 

@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from sfumato import report
-from sfumato.pages import render
+from sfumato import pages as report
 from sfumato.faces.curve import Seen, overall, records
+from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 from unit.pages.test_machines import words
 

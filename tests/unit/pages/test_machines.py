@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 import sfumato as sf
-from sfumato import report
-from sfumato.pages import card, render, write
+from sfumato import pages as report
 from sfumato.faces.machine import PublicTest, certain_share, machine_facts
+from sfumato.pages import card, render, write
 from unit.drawing.support import LINE, PLANE, SPACE, machine
 
 pytest.importorskip("matplotlib")

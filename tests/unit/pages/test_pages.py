@@ -10,18 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pandas
 import pytest
+from sfumato.faces.numbers import above
 
 import sfumato as sf
-from sfumato import report
+from sfumato import pages as report
 from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
+from sfumato.faces.words import column_rows
+from sfumato.pages import _one_in, card, render
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
-from sfumato.pages import _one_in, card, render
-from sfumato.faces.numbers import above
-from sfumato.faces.words import column_rows
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")

@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sfumato.faces.numbers import above, readable
 
 import sfumato as sf
-from sfumato import report
-from sfumato.releases.quality import errors_by_width, share_error
+from sfumato import pages as report
 from sfumato.pages import render
-from sfumato.faces.numbers import above, readable
+from sfumato.releases.quality import errors_by_width, share_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 from unit.pages.test_machines import words
 
