@@ -25,7 +25,10 @@ import sfumato as sf
 HERE = Path(__file__).parent
 TEXTS = HERE / "texts"
 FILES = {file.stem.removesuffix("-v1"): file for file in sorted(HERE.glob("*.sfumato"))}
-SLOW = {"density-matrix", "session-demo"}  # seconds each
+# These take longest, or show what others show too: `make test-all` compares them.
+SLOW = {"density-matrix", "grouped-density-plane", "laplace", "curve-plane", "curve-space", "naive-bayes-classes"}
+SLOW |= {"learner-bernstein", "learner-objective", "learner-output", "machine-bernstein", "machine-objective"}
+SLOW |= {"summary-cross", "summary-pairs", "session-demo"}
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -33,8 +36,8 @@ _LONG = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
 _DIGITS = 6
 _DATES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00)?")
 _BLOCKS = re.compile(r"[▁-▉]+")
-_HEX = re.compile(r"\b[0-9a-f]{16,}\b")
-_SEED = re.compile(r'(?<="seed": )\d+')
+_HEX = re.compile(r"(?<![\w.])(?=\d*[a-f])[0-9a-f]{16,}(?![\w.])")
+_SEED = re.compile(r'(?<="seed": )\d+|(?<="fingerprint": ")[0-9a-f]+')
 _NUMBER = re.compile(r"(?<![A-Za-z_#])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![A-Za-z_])")
 _LISTS = re.compile(r"\[\s*#(?:,\s*#)*\s*\]")
 _SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><g/></svg>'

@@ -542,7 +542,10 @@ def refusals():
             yield transcript(*shlex.split(f"{start} {line}"))
 
 
-TERMINAL = ("density", "curve", "machine-output", "naive-bayes", "value-histogram", "value-random", "summary")
+TERMINAL = (
+    *("density", "curve", "machine-output", "naive-bayes", "value-histogram", "value-random", "summary"),
+    *("collected-density", "collected-marginals"),
+)
 
 
 def terminal():
@@ -555,7 +558,7 @@ def terminal():
 def style():
     """The style of the pages, which all of them share."""
     found = []
-    for name in ("density", "value-mean", "summary", "machine-linear", "naive-bayes"):
+    for name in ("density-receipt", "value-random", "collected-summary"):
         with pictures():
             sf.load(FILES[name]).report("page.html")
         found.append(styles(Path("page.html").read_text("utf-8")))
