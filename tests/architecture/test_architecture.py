@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,10 +44,17 @@ def name_of(path: Path) -> str:
     return path.relative_to(SRC).as_posix()
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax, read once for all the rules."""
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path) -> list[str]:
     """Every module that a file imports, at its top or inside a function."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -61,17 +69,19 @@ def layer(module: str) -> int | None:
     return RANK.get(parts[1]) if parts[0] == "sfumato" and len(parts) > 1 else None
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if f.parent != SRC or f.stem in RANK], ids=name_of)
-def test_imports_point_downwards(path):
-    own = RANK[path.relative_to(SRC).parts[0].removesuffix(".py")]
-    too_high = {m for m in imports(path) if (layer(m) or 0) > own}
-    if name_of(path) == UPWARDS_IN:
-        too_high = {m for m in too_high if not m.startswith(tuple(UPWARDS.values()))}
-    assert not too_high
+def test_imports_point_downwards():
+    for path in FILES:
+        if path.parent == SRC and path.stem not in RANK:
+            continue
+        own = RANK[path.relative_to(SRC).parts[0].removesuffix(".py")]
+        too_high = {m for m in imports(path) if (layer(m) or 0) > own}
+        if name_of(path) == UPWARDS_IN:
+            too_high = {m for m in too_high if not m.startswith(tuple(UPWARDS.values()))}
+        assert not too_high, name_of(path)
 
 
 def test_the_exception_to_the_layers_is_lazy_and_no_wider():
-    tree = ast.parse((SRC / UPWARDS_IN).read_text())
+    tree = parsed(SRC / UPWARDS_IN)
     upwards = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module in UPWARDS.values()]
     methods = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
     inside = [
@@ -84,10 +94,10 @@ def test_every_module_has_a_layer():
     assert {f.relative_to(SRC).parts[0].removesuffix(".py") for f in FILES} - {"__init__"} == set(RANK)
 
 
-@pytest.mark.parametrize("path", sorted((SRC / "core").glob("*.py")), ids=name_of)
-def test_the_core_needs_numpy_and_the_standard_library_only(path):
+def test_the_core_needs_numpy_and_the_standard_library_only():
     allowed = set(sys.stdlib_module_names) | {"numpy", "sfumato"}
-    assert {m.split(".")[0] for m in imports(path)} <= allowed
+    for path in sorted((SRC / "core").glob("*.py")):
+        assert {m.split(".")[0] for m in imports(path)} <= allowed, name_of(path)
 
 
 def test_the_core_is_small_enough_to_read_in_an_hour():
@@ -127,7 +137,7 @@ DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "wire", "pub
 @pytest.mark.parametrize("name", DEVICE)
 def test_devices_need_numpy_and_the_standard_library_only(name):
     """At the top of a module; what a collector needs for a release is imported where it is needed."""
-    tree = ast.parse((SRC / "local" / f"{name}.py").read_text())
+    tree = parsed(SRC / "local" / f"{name}.py")
     found = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
     found += [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert {module.split(".")[0] for module in found} <= set(sys.stdlib_module_names) | {"numpy", "sfumato"}
@@ -169,40 +179,45 @@ def test_private_vectors_are_opened_by_the_door_only():
     assert counted == {f"targets/{name}.py" for name in ("density", "naive_bayes", "smoother", "statistic")}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_pickle_no_stubs_no_large_files(path):
-    text = path.read_text()
-    assert not re.search(r"\bimport (pickle|marshal|shelve|dill)\b|\beval\(|\bexec\(", text)
-    assert not re.search(r"NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b", text)
-    assert text.count("\n") <= 400
+def test_no_pickle_no_stubs_no_large_files():
+    for path in FILES:
+        text = path.read_text()
+        pickling = re.search(r"\bimport (pickle|marshal|shelve|dill)\b|\beval\(|\bexec\(", text)
+        assert not pickling, name_of(path)
+        assert not re.search(r"NotImplementedError|\bTODO\b|\bFIXME\b|\bXXX\b", text), name_of(path)
+        assert text.count("\n") <= 400, name_of(path)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_functions_are_short(path):
-    functions = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef)]
-    assert not [f"{f.name}: {f.end_lineno - f.lineno + 1}" for f in functions if f.end_lineno - f.lineno + 1 > 60]
+def functions(path: Path) -> list[ast.FunctionDef]:
+    return [n for n in ast.walk(parsed(path)) if isinstance(n, ast.FunctionDef)]
 
 
-def certificates():
-    names = (
-        "certificate",
-        "certified",
-        "certify_sum",
-        "certify_masses",
-        "certify_columns",
-        "certify_learner",
-        "for_unit",
-    )
-    functions = [(f, n) for f in FILES for n in ast.walk(ast.parse(f.read_text())) if isinstance(n, ast.FunctionDef)]
-    return [(f, n) for f, n in functions if n.name in names and not n.decorator_list]
+def test_functions_are_short():
+    for path in FILES:
+        lengths = [(f.name, f.end_lineno - f.lineno + 1) for f in functions(path)]
+        assert not [one for one in lengths if one[1] > 60], name_of(path)
 
 
-@pytest.mark.parametrize(("path", "node"), certificates(), ids=lambda v: getattr(v, "name", None))
-def test_certificates_are_short_and_name_their_proof(path, node):
-    assert node.end_lineno - node.lineno + 1 <= 20
-    pages = re.findall(r"([a-z-]+\.md)", ast.get_docstring(node) or "")
-    assert pages
-    assert all((ROOT / "docs" / "proofs" / page).exists() for page in pages)
+CERTIFYING = {
+    "certificate",
+    "certified",
+    "certify_sum",
+    "certify_masses",
+    "certify_columns",
+    "certify_learner",
+    "for_unit",
+}
+
+
+def test_certificates_are_short_and_name_their_proof():
+    for path in FILES:
+        for node in functions(path):
+            if node.name not in CERTIFYING or node.decorator_list:
+                continue
+            assert node.end_lineno - node.lineno + 1 <= 20, (name_of(path), node.name)
+            pages = re.findall(r"([a-z-]+\.md)", ast.get_docstring(node) or "")
+            assert pages, (name_of(path), node.name)
+            assert all((ROOT / "docs" / "proofs" / page).exists() for page in pages), (name_of(path), pages)
 
 
 def test_every_proof_page_that_the_source_names_exists():
