@@ -17,8 +17,9 @@ FILES = sorted(SRC.rglob("*.py"))
 
 # A module may import from its own layer and from those before it.
 LAYERS = [
-    {"errors", "_version", "checks", "extras", "harmless", "plain_files", "strict_json", "threads", "values"},
+    {"errors", "_version", "checks", "extras", "harmless", "threads", "values"},
     {"core"},
+    {"codec", "laws"},
     {"bases"},
     {"releases", "expressions"},
     {"local"},

@@ -175,7 +175,7 @@ def _sampled(entry: Entry) -> Sampled:
 
 
 def _balance_data(balance: Balance) -> dict[str, Any]:
-    from sfumato.releases.codec import encode_unit
+    from sfumato.codec import encode_unit
 
     limit = balance.limit
     return {
@@ -193,7 +193,7 @@ def _told(entry: Entry) -> Sampled | None:
 
 
 def _entry_data(entry: Entry) -> dict[str, Any]:
-    from sfumato.releases.codec import encode_unit
+    from sfumato.codec import encode_unit
 
     event = entry.event
     return {

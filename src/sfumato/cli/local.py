@@ -217,7 +217,7 @@ def collect(
 
 def _check_inputs(files: list[Path], output: Path, checkpoint: Path | None) -> None:
     """Refuse files that are no plain files, or that are named twice, before any is read."""
-    from sfumato.plain_files import open_plain
+    from sfumato.codec import open_plain
 
     if not files:
         raise ParameterError("which reports? give REPORTS, files of single reports, or --gateway FILE")

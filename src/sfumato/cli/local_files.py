@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.codec import open_plain, read_plain
 from sfumato.errors import FileFormatError, ParameterError
 from sfumato.local.collector import Collector
 from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
 from sfumato.local.wire import RejectedError, check_key, unpack_batches
-from sfumato.plain_files import open_plain, read_plain
 
 EVERY = 2.0  # seconds between checkpoints
 _PIECE = 2**20

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 
+from sfumato.codec import encode_box, encode_guarantee, encode_law
 from sfumato.core.box import Categorical
 from sfumato.core.privacy import Privacy
 from sfumato.faces.promise import (
@@ -23,7 +24,6 @@ from sfumato.faces.promise import (
     short,
 )
 from sfumato.faces.words import exact, listed, plain
-from sfumato.releases.codec import encode_box, encode_guarantee, encode_law
 
 CONFIDENCE = 0.95
 _LONGEST = 48  # a target's own name, to be used in a title

@@ -18,8 +18,8 @@ from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import promise_facts, short
 from sfumato.faces.views import CURVE_POINTS, GRID_POINTS, Sample, View, grid
 from sfumato.faces.words import above, number, number_words, plain, readable
+from sfumato.laws import LocalLaw
 from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.marginals import MarginalsRelease
 from sfumato.releases.summary import SummaryRelease
 

@@ -16,8 +16,8 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Guarantee
 from sfumato.faces.words import above, exact, number, readable, rounded_up
+from sfumato.laws import LocalLaw, noise_deviation
 from sfumato.releases.base import Receipt
-from sfumato.releases.local_law import LocalLaw
 
 HEADLINE = "random differential privacy, not differential privacy"
 
@@ -255,18 +255,11 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 
 def noise_facts(law: NoiseLaw) -> dict[str, Any]:
     """What a page says of a noise law."""
-    # The standard deviation of one coordinate; a K-norm vector has a Gamma-distributed norm (docs/proofs/k-norm.md).
-    spread = {
-        "laplace": math.sqrt(2),
-        "gaussian": 1.0,
-        "linf": math.sqrt((law.size + 1) * (law.size + 2) / 3),
-        "l2": math.sqrt(law.size + 1),
-    }[law.kind]
     return {
         "kind": law.kind,
         "name": NOISES[law.kind],
         "scale": readable(law.deviation, 4),
-        "spread": readable(spread * law.deviation, 3),
+        "spread": readable(noise_deviation(law), 3),
         "size": f"{law.size:,}",
         "exponent": str(law.exponent).replace("-", "\N{MINUS SIGN}"),
     }

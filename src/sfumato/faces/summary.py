@@ -15,6 +15,7 @@ from sfumato.core.box import Categorical, Interval, Periodic
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.words import above, exact, listed, number, number_words, readable, rounded
+from sfumato.laws import noise_deviation
 from sfumato.releases.quality import (
     ROUGHLY,
     WELL,
@@ -35,7 +36,6 @@ from sfumato.releases.quality import (
     verdict,
 )
 from sfumato.releases.summary import SummaryRelease
-from sfumato.releases.uncertainty import noise_deviation
 
 Floats = NDArray[np.float64]
 

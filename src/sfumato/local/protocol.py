@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import strict_json
 from sfumato.checks import one_of, positive_integer, positive_number, shown
+from sfumato.codec import decode_box, encode_box, read_json, read_plain, write_plain
 from sfumato.core import sampling
-from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
+from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.local.channels import CHANNELS, Channel, State
@@ -25,7 +24,6 @@ from sfumato.local.frames import file_head, pack_frame
 from sfumato.local.public import public_below, public_words
 from sfumato.local.records import one_record, read_records, within
 from sfumato.local.wire import VERSION, check_key, pack_batch, pack_report, report_size
-from sfumato.plain_files import read_plain, write_plain
 
 if TYPE_CHECKING:
     from sfumato.local.collector import Collector
@@ -248,7 +246,7 @@ class Protocol(ABC):
             "format": "sfumato-protocol",
             "version": VERSION,
             "kind": self.kind,
-            "box": [_column_json(name, kind) for name, kind in zip(self.box.names, self.box.columns, strict=True)],
+            "box": encode_box(self.box)["columns"],
             "named": self.box.named,
             "epsilon": self.epsilon,
             "randomizer": self.channel_name,
@@ -269,21 +267,6 @@ class Protocol(ABC):
         write_plain(path, (json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n").encode())
 
 
-def _column_json(name: str, kind: Column) -> dict[str, Any]:
-    if isinstance(kind, Categorical):
-        return {"name": name, "kind": kind.kind, "categories": list(kind.categories)}
-    return {"name": name, "kind": kind.kind, "low": kind.low, "high": kind.high}
-
-
-_COLUMNS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
-
-
-def _column(data: Mapping[str, Any]) -> Column:
-    if data["kind"] == "categorical":
-        return Categorical(tuple(data["categories"]))
-    return _COLUMNS[one_of("kind", data["kind"], tuple(_COLUMNS))](data["low"], data["high"])
-
-
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a protocol from a JSON file, refusing anything that is not exactly one.
 
@@ -294,7 +277,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     data = read_plain(path, _LARGEST_FILE, "a protocol")
     try:
-        return from_json(strict_json.loads(data))
+        return from_json(read_json(data))
     except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         why = str(error) if isinstance(error, FileFormatError) else f"not a valid sfumato protocol ({error})"
         raise FileFormatError(f"{os.fspath(path)}: {why[:_LONGEST_COMPLAINT]}") from None
@@ -311,8 +294,7 @@ def from_json(data: Any) -> Any:
         raise FileFormatError("not a sfumato protocol")
     if data.get("version") != VERSION or isinstance(data["version"], bool):
         raise FileFormatError(f"protocol version {data.get('version')!r} is unknown, this sfumato speaks {VERSION}")
-    columns = {column["name"]: _column(column) for column in data["box"]}
-    box = Box(columns if data["named"] else list(columns.values()))
+    box = decode_box({"columns": data["box"], "named": data["named"], "max_norm": None})
     kind = kinds[one_of("kind", data["kind"], tuple(kinds))]
     public = {name: data[name] for name in ("seed", "users", "numbers")}
     found = kind(box, data["epsilon"], **public, **data["parameters"])

@@ -15,13 +15,13 @@ from sfumato.bases.columns import certify_columns, tables_of
 from sfumato.bases.lattice import MassLattice
 from sfumato.bases.shares import check_cells
 from sfumato.checks import one_of, probability
+from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease, decode_lattice
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed

@@ -16,11 +16,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as unpack
 from safetensors.numpy import save as pack
 
-from sfumato import strict_json
 from sfumato.bases.base import LARGEST_LATTICE
 from sfumato.checks import shown
+from sfumato.codec import open_plain, read_json
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
-from sfumato.plain_files import open_plain
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -81,7 +80,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 def unpacked(payload: bytes) -> Contents:
     """What the bytes of a file hold, refusing anything that could be read in two ways."""
     header = int.from_bytes(payload[:8], "little")
-    described = strict_json.loads(payload[8 : 8 + header], LARGEST_HEADER)
+    described = read_json(payload[8 : 8 + header], LARGEST_HEADER)
     metadata = described.get("__metadata__") if isinstance(described, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get(_DOCUMENT), str):
         raise FileFormatError("not a sfumato release")

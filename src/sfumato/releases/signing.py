@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato import strict_json
+from sfumato.codec import read_json
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError
 from sfumato.extras import need
 from sfumato.releases.container import Contents
@@ -130,7 +130,7 @@ def signed_with(contents: Contents) -> tuple[str, bytes]:
     """The fingerprint and the signature that a file carries, neither of them checked."""
     if contents.signature is None:
         raise FileFormatError("not signed, and only what a trusted key has signed was to be read")
-    told = strict_json.loads(contents.signature) if isinstance(contents.signature, str) else None
+    told = read_json(contents.signature) if isinstance(contents.signature, str) else None
     if not isinstance(told, dict) or set(told) != {"algorithm", "key", "value"} or told["algorithm"] != "ed25519":
         raise FileFormatError("its signature is of an unknown form")
     try:

@@ -25,18 +25,17 @@ from sfumato.bases.quadrature import (
 )
 from sfumato.bases.smoothness import Smooth
 from sfumato.checks import one_of, probability, shown
+from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
+from sfumato.laws import LocalLaw, noise_deviation
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of
-from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.following import Enclosed, Lookout, cosines_at, proved_gap
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
 from sfumato.releases.showing import Shown
-from sfumato.releases.uncertainty import noise_deviation
 
 Floats = NDArray[np.float64]
 Columns = Sequence[str] | str | None

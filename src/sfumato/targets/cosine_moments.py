@@ -26,9 +26,9 @@ from sfumato.engines.cells import positions
 from sfumato.engines.memory import Engine, Features
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_deviation, noise_variance
 from sfumato.releases.answers import half_widths
 from sfumato.releases.summary import SummaryRelease
-from sfumato.releases.uncertainty import noise_deviation
 from sfumato.targets.base import Errors, Published, Target
 
 Floats = NDArray[np.float64]
@@ -297,8 +297,7 @@ def _variance(kind: str, indices: IndexSet, privacy: Privacy) -> float:
         assert privacy.epsilon is not None
         return (bound * noise_multiplier(privacy.epsilon, privacy.delta)) ** 2
     assert privacy.epsilon is not None
-    scale = (bound / privacy.epsilon) ** 2
-    return 2 * scale if kind == "laplace" else scale * (size + 1) * (size + 2) / 3
+    return (bound / privacy.epsilon) ** 2 * noise_variance(kind, size)
 
 
 def _too_many(basis: Cosines, box: Box) -> bool:

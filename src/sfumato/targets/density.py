@@ -36,10 +36,11 @@ from sfumato.engines.cells import Cells, Counts
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_deviation
 from sfumato.releases.density import Choice, DensityRelease
 from sfumato.releases.grouped import INDEPENDENT, GroupedDensityRelease
 from sfumato.releases.masses import NoisyMasses
-from sfumato.releases.uncertainty import half_width_of, mean_largest, noise_deviation
+from sfumato.releases.uncertainty import half_width_of, mean_largest
 from sfumato.targets.bandwidth import rule_of_thumb
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.scores import cross_validation, noise_energy, reconstruction_miss

@@ -25,6 +25,7 @@ from sfumato.engines.cells import Cells
 from sfumato.engines.memory import Engine
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
@@ -364,7 +365,7 @@ def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
     """The norm in which sums are certified: that of the noise that is smaller, where the grant leaves a choice."""
     if privacy.epsilon is None or not privacy.delta:
         return "l1" if privacy.rho is None else "l2"
-    laplace = math.sqrt(2) * apart("l1") / privacy.epsilon
+    laplace = math.sqrt(noise_variance("laplace", 1)) * apart("l1") / privacy.epsilon
     return "l1" if laplace <= apart("l2") * noise_multiplier(privacy.epsilon, privacy.delta) else "l2"
 
 

@@ -179,7 +179,7 @@ def variances(basis, box, privacy):
      sf.Privacy(epsilon=0.1, unit=sf.Person("id", 4))],
 )  # fmt: skip
 def test_the_noise_is_the_one_of_least_variance(basis, privacy):
-    from sfumato.releases.uncertainty import noise_deviation
+    from sfumato.laws import noise_deviation
 
     found = sf.plan(sf.CosineMoments(basis.degree, interactions=basis.interactions), PLANE, privacy, 1000)
     each = variances(basis, PLANE, privacy)
