@@ -86,8 +86,8 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
     ]
     data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
     parts: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
-    sketch = sketched(face.sketch(), screen())
-    parts += [] if sketch is None else [sketch, ""]
+    sketch = face.sketch()
+    parts += [] if sketch is None else [sketched(sketch, screen()) or "", ""]
     show(ctx, data, Text(printable(file), style="bold"), "", *parts, facts(rows))
 
 

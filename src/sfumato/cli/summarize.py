@@ -73,7 +73,7 @@ def summarize(
     """
     from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
     from sfumato.cli.summary_order import plan_summary, summary_box, summary_order
-    from sfumato.faces.summary import ask_row
+    from sfumato.faces.summary import SummaryFace
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain = summary_box(column or [], box, data)
@@ -85,4 +85,4 @@ def summarize(
     outputs = Outputs.checked(data, output, report, plot, force)
     published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a degree, drawing noise")
     write_report(ctx, published[0], outputs)
-    summarise(ctx, order, published, outputs, ([ask_row(published[0], outputs.release)], {}))
+    summarise(ctx, order, published, outputs, ([SummaryFace(published[0]).ask_row(outputs.release)], {}))

@@ -26,11 +26,9 @@ from sfumato.drawing.style import (
     tidy,
 )
 from sfumato.extras import need
-from sfumato.faces.collected import Collection, Line, Pairs, Shares, trust_words
-from sfumato.faces.promise import short
+from sfumato.faces.collected import Collection, Line, Pairs, Shares
 from sfumato.faces.views import View
 from sfumato.faces.words import plain, wrap
-from sfumato.releases.marginals import MarginalsRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +52,7 @@ def _shape(seen: Collection, stacked: bool) -> tuple[int, int]:
 
 def _size(seen: Collection, stacked: bool) -> tuple[float, float]:
     rows, columns = _shape(seen, stacked)
-    if isinstance(seen.release, MarginalsRelease):
+    if seen.bars:
         shares = seen.panels[0]
         assert isinstance(shares, Shares)
         high = 1.7 + 0.24 * len(shares.names)
@@ -72,7 +70,7 @@ def _fill(figure: Figure, seen: Collection, axes: Sequence[Axes], stacked: bool)
     for unused in axes[seen.axes :]:
         unused.set_axis_off()
     used = axes[: seen.axes]
-    narrow = 28 if isinstance(seen.release, MarginalsRelease) else 40  # names beside bars and maps take their part
+    narrow = 28 if seen.bars else 40  # names beside bars and maps take their part
     chars = narrow if stacked else 80 // _shape(seen, stacked)[1]
     draw_seen(seen, used, chars)
     for ax, panel in zip(used, seen.panels, strict=False):
@@ -84,7 +82,7 @@ def _fill(figure: Figure, seen: Collection, axes: Sequence[Axes], stacked: bool)
 
 def draw_seen(seen: Collection, axes: Sequence[Axes], chars: int) -> None:
     """Draw on anybody's axes of about ``chars`` characters' width each."""
-    words, first = trust_words(seen.release) + (f"\n{seen.more}" if seen.more else ""), seen.panels[0]
+    words, first = seen.words, seen.panels[0]
     if isinstance(first, View):
         draw(first, axes, chars, None)
         axes[0].set_title(wrap(_density_title(axes[0]), chars), loc="left", pad=9, fontsize=TITLE, parse_math=False)
@@ -101,7 +99,7 @@ def draw_seen(seen: Collection, axes: Sequence[Axes], chars: int) -> None:
     share = f"{100 * seen.confidence:.10g} % limits"
     if isinstance(first, Shares):
         words += f"\nwhiskers: {share}, each by itself"
-    add_caption(axes[0], f"{short(seen.release.guarantee)}\n{words}", chars)
+    add_caption(axes[0], f"{seen.promise}\n{words}", chars)
 
 
 def _density_title(ax: Axes) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.bases.bernstein import Step
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
@@ -26,12 +25,8 @@ from sfumato.drawing.style import (
     tidy,
 )
 from sfumato.extras import need
-from sfumato.faces import face_of
-from sfumato.faces.density import blur
 from sfumato.faces.views import GRID_POINTS, Sample, View, Views
 from sfumato.faces.words import plain, wrap
-from sfumato.releases.density import DensityRelease
-from sfumato.releases.function import FunctionRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,12 +40,12 @@ def draw(view: View, axes: Sequence[Axes], chars: int, legend: dict[str, Any] | 
     if view.panels == 1:
         _curves(view, axes[0], chars, legend)
     else:
-        _surface(view.release, axes[0], axes[1], view.samples[0], chars)
+        _surface(view, axes[0], axes[1], chars)
 
 
 def _curves(view: View, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
     """A line and its band for each sample."""
-    handles = [_curve(ax, seen, place, view.release) for place, seen in enumerate(view.samples)]
+    handles = [_curve(ax, seen, place, view.density) for place, seen in enumerate(view.samples)]
     low, high = (
         min(float(s.low.min()) for s in view.samples),
         max(float(s.high.max()) for s in view.samples),
@@ -59,22 +54,21 @@ def _curves(view: View, ax: Axes, chars: int, legend: dict[str, Any] | None) -> 
         ax.axhline(0, color=MUTED, linewidth=0.7, zorder=1)
     x = view.samples[0].points[:, 0]
     ax.set_xlim(x[0], x[-1])
-    if low >= 0 and isinstance(view.release, DensityRelease):
+    if low >= 0 and view.density:
         ax.set_ylim(0, high * 1.06 or 1.0)  # areas can be compared by eye from zero only
-    ax.set_xlabel(wrap(plain(view.release.box.names[0]), chars), parse_math=False)
-    ax.set_ylabel(wrap(face_of(view.release).quantity, 40), parse_math=False)
+    ax.set_xlabel(wrap(plain(view.names[0]), chars), parse_math=False)
+    ax.set_ylabel(wrap(view.quantity, 40), parse_math=False)
     if legend is not None:
         lines = [line for line, _ in handles]
         add_legend(ax, [*lines, handles[0][1]], legend)
-        add_caption(ax, face_of(view.release).caption, chars)
-    elif isinstance(view.release, DensityRelease):
-        add_caption(ax, blur(view.release), chars)
+        add_caption(ax, view.caption, chars)
+    elif view.note:
+        add_caption(ax, view.note, chars)
 
 
-def _curve(ax: Axes, seen: Sample, place: int, release: FunctionRelease) -> tuple[Any, Any]:
+def _curve(ax: Axes, seen: Sample, place: int, density: bool) -> tuple[Any, Any]:
     x, low, high = seen.points[:, 0], seen.low, seen.high
     share = f"{100 * seen.confidence:.10g} % band"
-    density = isinstance(release, DensityRelease)
     name = f"{share} of the noise" if not density else share if seen.label == "release" else f"{share} of each"
     dark = is_dark(ax)
     colour = (SERIES_ON_DARK if dark else SERIES)[place]
@@ -86,19 +80,20 @@ def _curve(ax: Axes, seen: Sample, place: int, release: FunctionRelease) -> tupl
     return line, band
 
 
-def _surface(release: FunctionRelease, left: Axes, right: Axes, seen: Sample, chars: int) -> None:
+def _surface(view: View, left: Axes, right: Axes, chars: int) -> None:
+    seen = view.samples[0]
     x, y = seen.points[::GRID_POINTS, 0], seen.points[:GRID_POINTS, 1]
-    shape, blocks = (GRID_POINTS, GRID_POINTS), isinstance(release.basis, Step)
+    shape, blocks = (GRID_POINTS, GRID_POINTS), view.blocks
     factors = [
         draw_field(left, x, y, seen.values.reshape(shape), VALUES, blocks),
         draw_field(right, x, y, seen.widths.reshape(shape), WIDTHS, blocks),
     ]
-    for ax, title, factor in zip((left, right), _titles(release, seen), factors, strict=True):
+    for ax, title, factor in zip((left, right), _titles(view, seen), factors, strict=True):
         ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
-        ax.set_xlabel(wrap(plain(release.box.names[0]), chars), parse_math=False)
-        ax.set_ylabel(wrap(plain(release.box.names[1]), chars), parse_math=False)
-    words = face_of(release).caption
-    if isinstance(release, DensityRelease):
+        ax.set_xlabel(wrap(plain(view.names[0]), chars), parse_math=False)
+        ax.set_ylabel(wrap(plain(view.names[1]), chars), parse_math=False)
+    words = view.caption
+    if view.density:
         inside, meaning = np.where(seen.low <= 0, 1.0, -1.0).reshape(shape).T, "the band reaches down to zero"
     else:  # positive where zero lies inside the band
         inside, meaning = np.minimum(seen.high, -seen.low).reshape(shape).T, "zero lies inside the band"
@@ -109,12 +104,12 @@ def _surface(release: FunctionRelease, left: Axes, right: Axes, seen: Sample, ch
     add_caption(left, words, chars)
 
 
-def _titles(release: FunctionRelease, seen: Sample) -> tuple[str, str]:
+def _titles(view: View, seen: Sample) -> tuple[str, str]:
     share = f"{100 * seen.confidence:.10g} % band"
-    if not isinstance(release, DensityRelease):
-        return face_of(release).quantity, f"half-width of its {share}"
+    if not view.density:
+        return view.quantity, f"half-width of its {share}"
     group = "" if seen.label == "release" else f", {seen.label}"
-    return face_of(release).quantity + group, f"how far its {share} reaches"
+    return view.quantity + group, f"how far its {share} reaches"
 
 
 def _layout(seen: Views) -> tuple[int, int]:

@@ -29,11 +29,8 @@ from sfumato.drawing.style import (
     tidy,
 )
 from sfumato.extras import need
-from sfumato.faces import face_of
-from sfumato.faces.promise import short
-from sfumato.faces.slices import Curves, Learners, Panel, Regions, Slices, Slopes, Surface, class_names, function_name
+from sfumato.faces.slices import Curves, Regions, Slices, Slopes, Surface
 from sfumato.faces.words import plain, wrap
-from sfumato.releases.curve import CurveRelease
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,10 +74,10 @@ def _page_size(seen: Slices, stacked: bool) -> tuple[float, float]:
 def _fill(figure: Figure, seen: Slices, axes: Sequence[Axes], stacked: bool) -> None:
     panels, columns, needed = seen.panels, _shape(seen, stacked)[1], _needed(seen)
     chars = 40 if stacked else 80 // columns
-    draw_panels(panels, axes, chars, {**_SMALL, "ncols": 1 if stacked else 4})
+    draw_panels(seen, axes, chars, {**_SMALL, "ncols": 1 if stacked else 4})
     curves = [ax for ax, panel in zip(axes, panels, strict=False) if isinstance(panel, Curves)]
     if len(curves) > 1:
-        title = f"{function_name(panels[0].release)}, the other columns in the middle of the box"
+        title = f"{seen.function}, the other columns in the middle of the box"
         _finish_small(figure, curves, wrap(title, 44 if stacked else 100), stacked)
     tidy(figure, curves if len(curves) == 1 else [], axes[:needed], 44 if stacked else 84 // columns, stacked)
     for ax in axes[needed:]:
@@ -111,19 +108,19 @@ def _finish_small(figure: Figure, curves: Sequence[Axes], title: str, stacked: b
         text.set_parse_math(False)
 
 
-def draw_panels(panels: Sequence[Panel], axes: Sequence[Axes], chars: int, legend: dict[str, Any]) -> None:
+def draw_panels(seen: Slices, axes: Sequence[Axes], chars: int, legend: dict[str, Any]) -> None:
     """Draw panels on anybody's axes of about ``chars`` characters' width."""
-    first = panels[0]
+    first = seen.panels[0]
     if isinstance(first, Regions):
-        _draw_regions(first, axes[0], chars, legend)
+        _draw_regions(seen, first, axes[0], chars, legend)
     elif isinstance(first, Surface):
-        _draw_surface(first, axes[0], axes[1], chars)
+        _draw_surface(seen, first, axes[0], axes[1], chars)
     elif isinstance(first, Slopes):
-        _draw_slopes(first, axes[0], chars, legend)
+        _draw_slopes(seen, first, axes[0], chars, legend)
     else:
-        shown = [panel for panel in panels if isinstance(panel, Curves)]
+        shown = [panel for panel in seen.panels if isinstance(panel, Curves)]
         for place, (panel, ax) in enumerate(zip(shown, axes, strict=False)):
-            _draw_curves(panel, ax, chars, legend if place == 0 else None)
+            _draw_curves(seen, panel, ax, chars, legend if place == 0 else None)
 
 
 def _wide(legend: dict[str, Any], handles: Sequence[Any]) -> dict[str, Any]:
@@ -153,10 +150,9 @@ def _clear(colour: str, alpha: float) -> Any:
 # --- curves -----------------------------------------------------------------------------------------------------
 
 
-def _draw_curves(panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
-    release, x = panel.release, panel.x
-    colours, ink = _colours(ax), _ink(ax)
-    several, names, number = len(panel.values) > 1, class_names(release), release.response.classes is None
+def _draw_curves(seen: Slices, panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
+    x, colours, ink = panel.x, _colours(ax), _ink(ax)
+    several, names, number = len(panel.values) > 1, seen.classes, not seen.classes
     handles: list[Any] = []
     for place, (value, low, high) in enumerate(zip(panel.values, panel.low, panel.high, strict=True)):
         colour = colours[place] if several or number else ink
@@ -164,7 +160,7 @@ def _draw_curves(panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | N
         for edge in (low, high):
             ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
         (line,) = ax.plot(x, value, color=colour, linewidth=1.9, linestyle=DASHES[place], zorder=3)
-        line.set_label(names[place] if several else _line_name(release))
+        line.set_label(names[place] if several else seen.line)
         band.set_label(f"{100 * panel.confidence:.10g} % band{' of each' if several else ''}")
         handles += [line] if place else [line, band]
     if not number:
@@ -173,17 +169,11 @@ def _draw_curves(panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | N
         ax.set_ylim(bottom - 1.5 * _STRIP * (top - bottom), top)  # room for the strip
         handles += _strip(panel, ax, colours, names)
     ax.set_xlim(x[0], x[-1])
-    ax.set_xlabel(wrap(plain(release.box.names[panel.column]), chars), parse_math=False)
-    ax.set_ylabel(wrap(function_name(release), 40), parse_math=False)
+    ax.set_xlabel(wrap(plain(seen.names[panel.column]), chars), parse_math=False)
+    ax.set_ylabel(wrap(seen.function, 40), parse_math=False)
     if legend is not None:
         add_legend(ax, handles, _wide(legend, handles))
-        add_caption(ax, face_of(release).caption, chars)
-
-
-def _line_name(release: Learners) -> str:
-    if isinstance(release, CurveRelease):
-        return "regression"
-    return "prediction" if release.classes is None else "decision function"
+        add_caption(ax, seen.caption, chars)
 
 
 def _strip(panel: Curves, ax: Axes, colours: Sequence[str], names: Sequence[str]) -> list[Any]:
@@ -225,10 +215,10 @@ def _unsure_entry(ax: Axes) -> Any:
 # --- regions and surfaces ---------------------------------------------------------------------------------------
 
 
-def _draw_regions(panel: Regions, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
+def _draw_regions(seen: Slices, panel: Regions, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
     x, y, colours, ink = panel.x, panel.y, _colours(ax), _ink(ax)
     handles, unsure = [], (panel.surely <= 0).all(axis=0)
-    for place, name in enumerate(class_names(panel.release)):
+    for place, name in enumerate(seen.classes):
         for values, alpha in ((panel.wins[place], _UNSURE), (panel.surely[place], _SURE)):
             if values.max() > 0:
                 ax.contourf(x, y, values.T, levels=[0, float(values.max())], colors=[_clear(colours[place], alpha)])
@@ -246,17 +236,17 @@ def _draw_regions(panel: Regions, ax: Axes, chars: int, legend: dict[str, Any]) 
     handles.append(line([], [], color=ink, linewidth=1.6, label="decision boundary"))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
-    _name_axes(panel.release, ax, chars)
+    _name_axes(seen, ax, chars)
     add_legend(ax, handles, _wide(legend, handles))
-    title = f"label {plain(panel.release.response.name, 30)}, and where it is certain"
+    title = f"label {seen.response}, and where it is certain"
     rows = math.ceil(len(handles) / _wide(legend, handles).get("ncols", 1))
     ax.set_title(wrap(title, chars), loc="left", pad=11 + 16 * rows, fontsize=TITLE, parse_math=False)
     words = f"solid: surely the label that no noise would have given (confidence {100 * panel.confidence:.10g} %)"
-    add_caption(ax, f"{short(panel.release.guarantee)}\n{words}", chars)
+    add_caption(ax, f"{seen.caption}\n{words}", chars)
 
 
-def _draw_surface(panel: Surface, left: Axes, right: Axes, chars: int) -> None:
-    titles = function_name(panel.release), f"how far its {100 * panel.confidence:.10g} % band reaches"
+def _draw_surface(seen: Slices, panel: Surface, left: Axes, right: Axes, chars: int) -> None:
+    titles = seen.function, f"how far its {100 * panel.confidence:.10g} % band reaches"
     # What noise alone drew is left blank, and does not stretch the colours; where that is all, it is shown.
     blank = np.where(panel.unknown & ~panel.unknown.all(), np.nan, 0.0)
     for ax, title, shown, colours in zip(
@@ -264,8 +254,8 @@ def _draw_surface(panel: Surface, left: Axes, right: Axes, chars: int) -> None:
     ):
         factor = draw_field(ax, panel.x, panel.y, shown, colours, False)
         ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
-        _name_axes(panel.release, ax, chars)
-    words = face_of(panel.release).caption
+        _name_axes(seen, ax, chars)
+    words = seen.caption
     if panel.unknown.any():
         with need("matplotlib", "plot").rc_context({"hatch.color": MUTED, "hatch.linewidth": 0.35}):
             for ax in (left, right):
@@ -275,9 +265,9 @@ def _draw_surface(panel: Surface, left: Axes, right: Axes, chars: int) -> None:
     add_caption(left, words, chars)
 
 
-def _name_axes(release: Learners, ax: Axes, chars: int) -> None:
-    ax.set_xlabel(wrap(plain(release.box.names[0]), chars), parse_math=False)
-    ax.set_ylabel(wrap(plain(release.box.names[1]), chars), parse_math=False)
+def _name_axes(seen: Slices, ax: Axes, chars: int) -> None:
+    ax.set_xlabel(wrap(plain(seen.names[0]), chars), parse_math=False)
+    ax.set_ylabel(wrap(plain(seen.names[1]), chars), parse_math=False)
 
 
 # --- slopes -----------------------------------------------------------------------------------------------------
@@ -288,8 +278,8 @@ def _rows_each(panel: Slopes) -> float:
     return max(1.0, 0.6 * len(panel.values))
 
 
-def _draw_slopes(panel: Slopes, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
-    release, colours = panel.release, _colours(ax)
+def _draw_slopes(seen: Slices, panel: Slopes, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
+    colours = _colours(ax)
     places = np.arange(len(panel.columns), dtype=np.float64)
     several = len(panel.values) > 1
     handles = []
@@ -299,28 +289,28 @@ def _draw_slopes(panel: Slopes, ax: Axes, chars: int, legend: dict[str, Any]) ->
             dots = ax.errorbar(
                 values, shifted, xerr=panel.reach, fmt="o", markersize=4.5, color=colours[row], elinewidth=1.1
             )
-            dots.set_label(class_names(release)[row])
+            dots.set_label(seen.classes[row])
             handles.append(dots)
         else:
-            handles += _bars(panel, ax, places, values, chars)
+            handles += _bars(seen, panel, ax, places, values, chars)
     ax.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    ax.set_yticks(places, [plain(release.box.names[i], chars // 3) for i in panel.columns], parse_math=False)
+    ax.set_yticks(places, [plain(seen.names[i], chars // 3) for i in panel.columns], parse_math=False)
     ax.invert_yaxis()
     ax.set_xlabel(wrap("change over the width of the box", chars), parse_math=False)
-    title = f"slopes of the {function_name(release)}"
-    if release.box.dimension > len(panel.columns):
-        title += f": the {len(panel.columns)} largest of {release.box.dimension}"
+    title = f"slopes of the {seen.function}"
+    if len(seen.names) > len(panel.columns):
+        title += f": the {len(panel.columns)} largest of {len(seen.names)}"
     add_legend(ax, handles, _wide(legend, handles))
     rows = math.ceil(len(handles) / _wide(legend, handles).get("ncols", 1))
     ax.set_title(wrap(title, chars), loc="left", pad=11 + 16 * rows, fontsize=TITLE, parse_math=False)
     words = f"whiskers: {100 * panel.confidence:.10g} % limits of the noise, all at once"
-    add_caption(ax, f"{short(release.guarantee)}\n{words}", chars)
+    add_caption(ax, f"{seen.caption}\n{words}", chars)
 
 
-def _bars(panel: Slopes, ax: Axes, places: Floats, values: Floats, chars: int) -> list[Any]:
+def _bars(seen: Slices, panel: Slopes, ax: Axes, places: Floats, values: Floats, chars: int) -> list[Any]:
     """Bars with whiskers, in the colour of the class that a rise speaks for; pale where the sign is not certain."""
-    colours, ink, two = _colours(ax), _ink(ax), panel.release.classes is not None
-    names = [plain(name, chars // 3) for name in class_names(panel.release)]
+    colours, ink, two = _colours(ax), _ink(ax), bool(seen.classes)
+    names = [plain(name, chars // 3) for name in seen.classes]
     shades = [colours[int(two and value > 0)] for value in values]
     sure = np.abs(values) > panel.reach
     fills = [_clear(c, _SURE if s else _UNSURE) for c, s in zip(shades, sure, strict=True)]
@@ -339,6 +329,6 @@ PAINTER = Painter(
     shape=_shape,
     size=_size,
     page_size=_page_size,
-    draw=lambda seen, axes: draw_panels(seen.panels, axes, 60, {}),
+    draw=lambda seen, axes: draw_panels(seen, axes, 60, {}),
     fill=_fill,
 )

@@ -27,10 +27,8 @@ from sfumato.drawing.style import (
     tidy,
 )
 from sfumato.extras import need
-from sfumato.faces.promise import short
-from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Overview, Plane, Reach
+from sfumato.faces.summary import Bars, Correlations, Curve, Overview, Plane, Reach
 from sfumato.faces.words import number, plain, wrap
-from sfumato.releases.quality import numeric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +87,7 @@ def _fill(figure: Figure, seen: Overview, axes: Sequence[Axes], stacked: bool) -
     chars = 40 if stacked else 84 // columns
     left = columns - (len(axes) - 1) % columns  # of a row for its last axes
     draw_seen(seen, axes, chars, chars * left)
-    lines = [wrap(line, 52 if stacked else 40 + 37 * columns) for line in _caption(seen).split("\n")]
+    lines = [wrap(line, 52 if stacked else 40 + 37 * columns) for line in seen.caption.split("\n")]
     look: dict[str, Any] = {"ha": "left", "fontsize": "small", "linespacing": 1.5, "alpha": 0.75, "parse_math": False}
     figure.supxlabel("\n".join(lines), x=0.02, **look)
     tidy(figure, [], axes, chars, stacked)
@@ -110,30 +108,6 @@ def draw_seen(seen: Overview, axes: Sequence[Axes], chars: int, last: int) -> No
             _draw_correlations(panel, ax, chars)
         else:
             _draw_reach(panel, ax, last)
-
-
-def _caption(seen: Overview) -> str:
-    """What stands below the picture."""
-    first, release = seen.panels[0], seen.release
-    words = short(release.guarantee)
-    share = f"{100 * seen.confidence:.10g} % limits of what the records themselves give"
-    if isinstance(first, Plane):
-        empty = "; hatched: the density may be zero there" if (first.limits.low <= 0).any() else ""
-        return f"{words}\nlimits hold at all points at once{empty}"
-    more = release.box.dimension - MOST_COLUMNS
-    rest = f"\nthe first {MOST_COLUMNS} columns, and {more} more are in the file" if more > 0 else ""
-    marks = {Curve: "bands", Bars: "whiskers", Correlations: "\N{PLUS-MINUS SIGN}"}
-    used = ", ".join(mark for kind, mark in marks.items() if any(isinstance(panel, kind) for panel in seen.panels))
-    return f"{words}\n{used}: {share}, at once in each panel{_unsure(seen)}{rest}"
-
-
-def _unsure(seen: Overview) -> str:
-    """Which correlations noise hides."""
-    shown = [panel for panel in seen.panels if isinstance(panel, Correlations)]
-    if shown:
-        hidden = ~shown[0].known & ~np.eye(len(shown[0].names), dtype=np.bool_)
-        return "; pale: not known to within 0.5" if hidden.any() else ""
-    return "; no correlation is known to within 0.5" if len(numeric(seen.release)) > 1 else ""
 
 
 def _title(ax: Axes, words: str, chars: int) -> None:
@@ -284,7 +258,7 @@ def _rules(ax: Axes, axis: Any) -> None:
 
 def _draw(seen: Overview, axes: Sequence[Axes]) -> None:
     draw_seen(seen, axes, 40, 40)
-    add_caption(axes[0], _caption(seen), 40)
+    add_caption(axes[0], seen.caption, 40)
 
 
 PAINTER = Painter(needed=_needed, shape=_shape, size=_size, draw=_draw, fill=_fill, axes=_axes)

@@ -30,9 +30,8 @@ from sfumato.drawing.style import (
     tidy,
 )
 from sfumato.extras import need
-from sfumato.faces import face_of
 from sfumato.faces.promise import short
-from sfumato.faces.value import Figures, subject
+from sfumato.faces.value import Figures, ValueFace
 from sfumato.faces.words import number, plain, wrap
 from sfumato.releases.value import ValueRelease
 
@@ -73,8 +72,8 @@ def _fill(figure: Figure, seen: Figures, axes: Sequence[Axes], stacked: bool) ->
 
 def draw_value(seen: Figures, ax: Axes, chars: int) -> None:
     """Draw on anybody's axes of about ``chars`` characters' width."""
-    words, quantity = short(seen.release.guarantee), face_of(seen.release).quantity
-    title = f"{quantity} of {plain(subject(seen.release))}"
+    face, words = ValueFace(seen.release), short(seen.release.guarantee)
+    title = f"{face.quantity} of {plain(face.subject)}"
     if isinstance(seen.release.summary, Magnitudes):
         _draw_span(seen, ax, chars)
     elif seen.single:
@@ -174,7 +173,8 @@ def _one_line(ax: Axes, low: float, high: float, release: ValueRelease, chars: i
 def _measured(release: ValueRelease) -> str:
     """What the numbers along an axis are numbers of: the column's own, or another quantity."""
     same = release.statistic in ("count", "mean", "median", "quantiles", "bounds")
-    return plain(subject(release) if same else face_of(release).quantity)
+    face = ValueFace(release)
+    return plain(face.subject if same else face.quantity)
 
 
 # --- bars -------------------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _draw_bars(seen: Figures, ax: Axes, chars: int) -> str:
     names = [plain(seen.release.labels[0][i], chars // 3) for i in kept]
     ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(len(kept) - 0.4, -0.6)
-    ax.set_xlabel(wrap(_measured(seen.release) if dots else face_of(seen.release).quantity, chars), parse_math=False)
+    ax.set_xlabel(wrap(_measured(seen.release) if dots else ValueFace(seen.release).quantity, chars), parse_math=False)
     if dots:
         ax.set_ylabel("level")
     if seen.counts:

@@ -5,11 +5,9 @@ A new kind registers its face here; terminal, JSON, page, card and picture come 
 
 from __future__ import annotations
 
-from typing import Any
-
 from sfumato.faces.base import CONFIDENCE, Face
 from sfumato.faces.bayes import NaiveBayesFace
-from sfumato.faces.collected import CollectedFace
+from sfumato.faces.collected import CollectedDensityFace, CollectedSummaryFace, MarginalsFace
 from sfumato.faces.curve import CurveFace
 from sfumato.faces.density import DensityFace, GroupedDensityFace
 from sfumato.faces.function import FunctionFace
@@ -39,12 +37,14 @@ FACES: dict[type[Release], type[Face]] = {
     NaiveBayesRelease: NaiveBayesFace,
     ValueRelease: ValueFace,
     SummaryRelease: SummaryFace,
-    CollectedDensity: CollectedFace,
-    MarginalsRelease: CollectedFace,
+    CollectedDensity: CollectedDensityFace,
+    MarginalsRelease: MarginalsFace,
 }
+# A kind that also comes from people's own devices says other things then.
+LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}
 
 
-def face_of(release: Any, confidence: float = CONFIDENCE) -> Face:
+def face_of(release: Release, confidence: float = CONFIDENCE) -> Face:
     """What a release says of itself; ``confidence`` is that of every band that it tells."""
-    kind = CollectedFace if release.guarantee.model == "local" else None
-    return (kind or next(FACES[one] for one in type(release).__mro__ if one in FACES))(release, confidence)
+    faces = FACES | LOCAL if release.guarantee.model == "local" else FACES
+    return next(faces[kind] for kind in type(release).__mro__ if kind in faces)(release, confidence)

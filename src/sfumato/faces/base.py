@@ -212,6 +212,17 @@ class Face(ABC):
             rows.append({"name": name, "kind": column.kind, "values": values, "times": 0})
         return rows
 
+    @property
+    def middle(self) -> list[float]:
+        """The middle of a box of numbers, in few digits."""
+        box = self.release.box
+        return [float(f"{m:.4g}") for m in box.low / 2 + box.high / 2]
+
+    @property
+    def points(self) -> list[Any]:
+        """The same as the points that code evaluates a release at."""
+        return self.middle if self.release.box.dimension == 1 else [self.middle]
+
     def first_lines(self, name: str) -> list[str]:
         """How every piece of code begins."""
         return ["import sfumato as sf", "", f"release = sf.load({name + '.sfumato'!r})", "print(release.guarantee)", ""]
@@ -228,5 +239,5 @@ class Face(ABC):
         """The same for those who do not see it."""
 
     def sketch(self, asked: Asked | None = None) -> Any:
-        """What a terminal draws before the facts, as data; None for nothing."""
+        """What a terminal draws before the facts, as data; None for nothing, empty for nothing but its place."""
         return None

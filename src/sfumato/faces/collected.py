@@ -1,11 +1,13 @@
-"""Collected releases as their pictures show them: curves, bars and maps, from public quantities only."""
+"""The faces of what people's own devices reported: densities, tables, summaries. Nobody was trusted."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +27,11 @@ from sfumato.releases.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
 
+MOST_COLUMNS = 6  # that have curves or bars of their own
+MOST_BARS = 20
+MOST_PAIRED = 24  # columns of a map of pairs
 _MOST_LINES = 120  # of the table of shares
 _FEW_NAMES = 6  # that a title can list
-_TITLES = {"collected-density": "Density", "marginals": "Tables", "summary": "Summary"}
 _RANDOMIZERS = {
     "hadamard": "one sign of a public pattern, flipped at random",
     "bit": "one bit about one public question, flipped at random",
@@ -37,43 +41,7 @@ _RANDOMIZERS = {
     "privunit": "the number of one of many public directions",
     "chebyshev": "one bit: whether a few columns are all one, flipped at random",
 }
-TRUST = "local model: every report was randomised on its person's own device, and nobody had to be trusted"
-Collected = CollectedDensity | MarginalsRelease | SummaryRelease
-
-MOST_COLUMNS = 6  # that have curves or bars of their own
-MOST_BARS = 20
-MOST_PAIRED = 24  # columns of a map of pairs
-
-
-def is_collected(release: object) -> bool:
-    """Whether a release comes from reports of people's own devices."""
-    summary = isinstance(release, SummaryRelease) and isinstance(release.law, LocalLaw)
-    return summary or isinstance(release, CollectedDensity | MarginalsRelease)
-
-
-def reports_of(release: Collected) -> int:
-    """How many reports it rests on."""
-    if isinstance(release, SummaryRelease):
-        assert release.rows is not None  # of reports, which is public
-        return release.rows
-    return release.reports
-
-
-def shape_words(release: Collected) -> str:
-    """What a collected release holds, in words."""
-    if isinstance(release, CollectedDensity):
-        shape = " x ".join(str(k + 1) for k in release.basis.degrees(release.box))
-        return f"a density, piecewise linear between {shape} lattice points"
-    columns = "1 column" if release.box.dimension == 1 else f"{release.box.dimension} columns"
-    if isinstance(release, MarginalsRelease):
-        one = f"the shares of every category of {columns}"
-        return one if release.ways == 1 else f"{one}, and every table of up to {release.ways} of them"
-    return f"{len(release.numbers):,} cosine moments, which answer smooth questions about {columns}"
-
-
-def trust_words(release: Collected) -> str:
-    """Below every picture: that nobody had to be trusted, and how many reports there were."""
-    return f"nobody was trusted with a record; {reports_of(release):,} reports"
+_TRUST = "local model: every report was randomised on its person's own device, and nobody had to be trusted"
 
 
 # --- what is seen -----------------------------------------------------------------------------------------
@@ -116,41 +84,205 @@ Panel = Line | Shares | Pairs | View
 
 @dataclass(frozen=True)
 class Collection:
-    """A collected release as its picture shows it."""
+    """A collected release as its picture shows it.
 
-    release: Collected
+    Parameters
+    ----------
+    promise, words
+        What stands below it: what is promised, and that nobody was trusted.
+    bars
+        Whether names beside bars and maps take their part of it.
+    """
+
     panels: tuple[Panel, ...]
+    promise: str
+    words: str
     confidence: float
-    more: str = ""  # what the picture leaves out
+    bars: bool = False
 
     @property
     def axes(self) -> int:
         """How many axes it needs."""
         return sum(2 if isinstance(panel, View) else 1 for panel in self.panels)
 
+
+class CollectedFace(Face):
+    """What every release from people's own devices says of itself."""
+
+    kind = "collected"
+    what: ClassVar[str]  # over its page
+    bars: ClassVar[bool] = False
+
     @property
-    def curves(self) -> bool:
-        """Whether all panels are small ones, beside each other."""
-        return isinstance(self.release, SummaryRelease) or isinstance(self.panels[0], Line)
+    def heading(self) -> str:
+        names = self.release.box.names
+        title = f"{self.what} of {', '.join(names[:_FEW_NAMES])}"
+        return title if len(names) <= _FEW_NAMES else f"{title} and {len(names) - _FEW_NAMES} more columns"
+
+    @property
+    def title(self) -> str:
+        one = self.what.lower() if self.what.endswith("s") else f"a {self.what.lower()}"
+        return f"{one} of {self.named(f'{self.release.box.dimension} columns')}, collected from people's devices"
+
+    @property
+    def reports(self) -> int:
+        """How many reports it rests on."""
+        return int(self.release.reports)
+
+    @property
+    def deviation(self) -> float:
+        """Of each number."""
+        return float(self.release.law.deviation)
+
+    @property
+    @abstractmethod
+    def content(self) -> str:
+        """What it holds, in words."""
+
+    @abstractmethod
+    def panels(self) -> list[Panel]:
+        """What its picture shows."""
+
+    @abstractmethod
+    def error(self) -> dict[str, Any]:
+        """How far off typical numbers are."""
+
+    @abstractmethod
+    def lines(self) -> list[str]:
+        """How to use it."""
+
+    @property
+    def _columns_words(self) -> str:
+        return "1 column" if self.release.box.dimension == 1 else f"{self.release.box.dimension} columns"
+
+    # --- terminal and programs --------------------------------------------------------------------------------
+
+    def rows(self, asked: Asked | None = None) -> Facts:
+        return [("trust", [_TRUST]), ("content", [self.content])]
+
+    def details(self) -> Facts:
+        return [("reports", [f"{self.reports:,}"]), *super().details(), self.target_row()]
+
+    def data(self) -> dict[str, Any]:
+        return {"reports": self.reports}
+
+    # --- page, card, code -------------------------------------------------------------------------------------
+
+    def common_page(self) -> dict[str, Any]:
+        """A page of its own: nobody was trusted, and nothing was charged."""
+        return {
+            "title": self.what,
+            "where": self.columns,
+            "kind": self.release.kind,
+            "promise": promise_facts(self.release.guarantee),
+            "short": short(self.release.guarantee),
+            "confidence": f"{100 * self.confidence:.10g} %",
+            "columns": self.column_rows(),
+            "target": self.release.target,
+            "receipt": self.release.receipt,
+        }
+
+    def page(self) -> dict[str, Any]:
+        randomizer = self.release.law.randomizer
+        return {
+            "reports": f"{self.reports:,}",
+            "shape": self.content,
+            "randomizer": randomizer,
+            "sent": _RANDOMIZERS.get(randomizer, randomizer),
+            "error": self.error(),
+            "shares": [],
+        }
+
+    def card_rows(self) -> list[tuple[str, str]]:
+        rows = self.column_rows()
+        columns = [f"{row['name']}: {plain(row['values'], 80)}" for row in rows[:_FEW_NAMES]]
+        more = [] if len(rows) <= _FEW_NAMES else ["\N{HORIZONTAL ELLIPSIS}"]
+        return [("guarantee", str(self.release.guarantee)), *self.card(), ("box", "; ".join(columns + more))]
+
+    def card(self) -> list[tuple[str, str]]:
+        randomizer = self.release.law.randomizer
+        return [
+            ("trust", "nobody: every report was randomised on its person's own device"),
+            ("reports", f"{self.reports:,}, {randomizer}: {_RANDOMIZERS.get(randomizer, '')}"),
+            ("content", self.content),
+            ("deviation", f"about {number(self.deviation)} of each number"),
+        ]
+
+    def code(self, name: str) -> str:
+        return "\n".join([*self.first_lines(name), *self.lines(), "release.plot()"])
+
+    # --- pictures ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def seen(self) -> Collection:
+        """Its picture."""
+        words = f"nobody was trusted with a record; {self.reports:,} reports{self.left_out}"
+        panels = tuple(self.panels())
+        return Collection(panels, short(self.release.guarantee), words, self.confidence, self.bars)
+
+    @property
+    def left_out(self) -> str:
+        """Which columns have no panel of their own."""
+        many = self.release.box.dimension
+        return "" if many <= MOST_COLUMNS else f"\nthe first {MOST_COLUMNS} of {many} columns"
+
+    def picture(self) -> Collection:
+        return self.seen
+
+    @property
+    def picture_words(self) -> str:
+        shown = " and ".join(self.release.box.names[: len(self.seen.panels)])
+        return f"{self.what.lower()} of {shown} from people's reports, and how far off it can be"
 
 
-def collection(release: Collected, confidence: float) -> Collection:
-    """What a picture of a collected release shows."""
-    if isinstance(release, MarginalsRelease):
-        panels: list[Panel] = [_shares(release, confidence)]
-        if release.ways > 1:
-            panels.append(_pairs(release))
-        return Collection(release, tuple(panels), confidence)
-    more = ""
-    if release.box.dimension > MOST_COLUMNS:
-        more = f"the first {MOST_COLUMNS} of {release.box.dimension} columns"
-    if isinstance(release, SummaryRelease):
-        names = release.box.names[:MOST_COLUMNS]
-        return Collection(release, tuple(_summary_panel(release, name, confidence) for name in names), confidence, more)
-    if release.box.dimension == 2:
-        return Collection(release, (_plane(release, confidence),), confidence)
-    parts = [one_column(release, name) for name in release.box.names[:MOST_COLUMNS]]
-    return Collection(release, tuple(_line(part, confidence) for part in parts), confidence, more)
+# --- densities --------------------------------------------------------------------------------------------
+
+
+class CollectedDensityFace(CollectedFace):
+    """What a density from reports says of itself."""
+
+    what = "Density"
+    release: CollectedDensity
+
+    @property
+    def content(self) -> str:
+        shape = " x ".join(str(k + 1) for k in self.release.basis.degrees(self.release.box))
+        return f"a density, piecewise linear between {shape} lattice points"
+
+    def rows(self, asked: Asked | None = None) -> Facts:
+        each = f"each lattice mass has a deviation of about {number_words(self.release.mass_error)}"
+        return [*super().rows(asked), ("error", [each])]
+
+    def data(self) -> dict[str, Any]:
+        basis, derivatives = self.release.basis.to_json(), list(self.release.expansion.derivatives)
+        return {"basis": basis, "derivatives": derivatives, **super().data()}
+
+    def error(self) -> dict[str, Any]:
+        release = self.release
+        own = [one_column(release, name) for name in release.box.names] if release.box.dimension > 2 else [release]
+        widths = [np.subtract(*part.band(grid(part.box, 21), self.confidence)[::-1]) / 2 for part in own]
+        typical = readable(max(float(np.median(width)) for width in widths))
+        return {"name": "Band typically within", "typical": typical, "each": above(release.mass_error, 3)}
+
+    def lines(self) -> list[str]:
+        return [f"release({self.points!r})", f"low, high = release.band({self.points!r})"]
+
+    def panels(self) -> list[Panel]:
+        release = self.release
+        if release.box.dimension == 2:
+            return [self._plane()]
+        return [self._line(one_column(release, name)) for name in release.box.names[:MOST_COLUMNS]]
+
+    def _line(self, part: CollectedDensity) -> Line:
+        points = grid(part.box, CURVE_POINTS)
+        return Line(part.box.names[0], points[:, 0], part(points), *part.band(points, self.confidence))
+
+    def _plane(self) -> View:
+        points = grid(self.release.box, GRID_POINTS)
+        values, limits = self.release(points), self.release.band(points, self.confidence)
+        values = np.maximum(values, 1e-6 * values.max())  # where there is nobody no contour line is drawn
+        seen = Sample(points, values, *limits, self.confidence)
+        return View(self.release.box.names, (seen,), self.quantity, self.caption)
 
 
 def one_column(release: CollectedDensity, name: str) -> CollectedDensity:
@@ -169,33 +301,63 @@ def one_column(release: CollectedDensity, name: str) -> CollectedDensity:
     return replace(release, law=law, expansion=expansion, masses=masses)  # type: ignore[arg-type]
 
 
-def _line(release: CollectedDensity, confidence: float) -> Line:
-    points = grid(release.box, CURVE_POINTS)
-    return Line(release.box.names[0], points[:, 0], release(points), *release.band(points, confidence))
+# --- tables -----------------------------------------------------------------------------------------------
 
 
-def _plane(release: CollectedDensity, confidence: float) -> View:
-    points = grid(release.box, GRID_POINTS)
-    low, high = release.band(points, confidence)
-    values = release(points)
-    values = np.maximum(values, 1e-6 * values.max())  # where there is nobody no contour line is drawn
-    return View(release, (Sample(points, values, low, high, confidence),))
+class MarginalsFace(CollectedFace):
+    """What tables from reports say of themselves."""
+
+    what = "Tables"
+    bars = True
+    left_out = ""  # its panels say it
+    release: MarginalsRelease
+
+    @property
+    def content(self) -> str:
+        one = f"the shares of every category of {self._columns_words}"
+        return one if self.release.ways == 1 else f"{one}, and every table of up to {self.release.ways} of them"
+
+    def rows(self, asked: Asked | None = None) -> Facts:
+        shown = islice(self.release.box.names, 4)
+        return [
+            *super().rows(asked),
+            *((name, [_share_line(*row) for row in self._shares(name)[:6]]) for name in shown),
+        ]
+
+    def _shares(self, name: str) -> list[tuple[Any, float, float, float]]:
+        """Category, share and limits of one column."""
+        kind = self.release.box.columns[self.release.box.names.index(name)]
+        assert isinstance(kind, Categorical)
+        limits = self.release.band(name, self.confidence)
+        return list(zip(kind.categories, self.release.table(name), *limits, strict=True))
+
+    def page(self) -> dict[str, Any]:
+        rows = ((name, *row) for name in self.release.box.names for row in self._shares(name))
+        return {**super().page(), "shares": [_share_cells(*row) for row in islice(rows, _MOST_LINES)]}
+
+    def error(self) -> dict[str, Any]:
+        names = self.release.box.names
+        limits = [np.subtract(*self.release.band(name, self.confidence)[::-1]) / 2 for name in names]
+        typical = float(np.median(np.concatenate(limits)))
+        return {"name": "Shares typically within", "typical": f"{100 * typical:.2g} points", "each": None}
+
+    def lines(self) -> list[str]:
+        some = list(self.release.box.names[: self.release.ways])
+        table = f"release.table({some!r})  # an axis for each column, categories as declared"
+        return [table, f"low, high = release.band({some!r})"]
+
+    def panels(self) -> list[Panel]:
+        shares = _shares(self.release, self.confidence)
+        return [shares] if self.release.ways == 1 else [shares, _pairs(self.release)]
 
 
-def _summary_panel(release: SummaryRelease, name: str, confidence: float) -> Panel:
-    place = release.box.names.index(name)
-    kind = release.box.columns[place]
-    if isinstance(kind, Categorical):
-        told = [release.share({name: category}, confidence=confidence) for category in kind.categories[:MOST_BARS]]
-        values, errors = (np.array([float(getattr(one, part)) for one in told]) for part in ("value", "error"))
-        low, high = np.clip(values - errors, 0.0, 1.0), np.clip(values + errors, 0.0, 1.0)
-        names = tuple(map(str, kind.categories[:MOST_BARS]))
-        return Shares(f"shares of {plain(name)}", names, values, low, high, (0,) * len(names))
-    x = np.linspace(kind.low, kind.high, 101)
-    # About as narrow as so many frequencies can tell.
-    bandwidth = (kind.high - kind.low) / max(4, release.indices.shape[place])
-    found = release.kde(x, bandwidth, columns=[name], confidence=confidence)
-    return Line(name, x, found.value, np.maximum(found.value - found.error, 0.0), found.value + found.error)
+def _share_line(category: Any, share: float, low: float, high: float) -> str:
+    return f"{category}: {100 * share:.3g} % ({100 * low:.3g} to {100 * high:.3g})"
+
+
+def _share_cells(name: str, category: Any, share: float, low: float, high: float) -> dict[str, str]:
+    limits = {"share": share, "low": low, "high": high}
+    return {"column": name, "category": str(category), **{key: f"{100 * v:.3g} %" for key, v in limits.items()}}
 
 
 def _shares(release: MarginalsRelease, confidence: float) -> Shares:
@@ -243,164 +405,61 @@ def association(table: Floats) -> float:
     return 0.0 if most < 1 else round(math.sqrt(square / most), 12)
 
 
-def _error(release: Collected, confidence: float) -> dict[str, Any]:
-    """How far off typical numbers are."""
-    if isinstance(release, CollectedDensity):
-        own = [one_column(release, name) for name in release.box.names] if release.box.dimension > 2 else [release]
-        widths = [np.subtract(*part.band(grid(part.box, 21), confidence)[::-1]) / 2 for part in own]
-        typical = max(float(np.median(width)) for width in widths)
-        return {"name": "Band typically within", "typical": readable(typical), "each": above(release.mass_error, 3)}
-    if isinstance(release, MarginalsRelease):
-        limits = [np.subtract(*release.band(name, confidence)[::-1]) / 2 for name in release.box.names]
-        typical = float(np.median(np.concatenate(limits)))
-        return {"name": "Shares typically within", "typical": f"{100 * typical:.2g} points", "each": None}
-    seen = collection(release, confidence)
-    curves = [panel for panel in seen.panels if isinstance(panel, Line)]
-    each = above(release.noise_sd, 3)
-    if not curves:
-        return {"name": "Deviation of a moment", "typical": each, "each": each}
-    typical = max(float(np.median(curve.high - curve.values)) for curve in curves)
-    return {"name": "Density typically within", "typical": readable(typical), "each": each}
+# --- summaries --------------------------------------------------------------------------------------------
 
 
-def _share_rows(release: MarginalsRelease, confidence: float) -> list[dict[str, Any]]:
-    """Column, category, share and limits."""
-    rows = (row for name in release.box.names for row in _one_column(release, name, confidence))
-    return list(islice(rows, _MOST_LINES))
+class CollectedSummaryFace(CollectedFace):
+    """What a summary from reports says of itself."""
 
-
-def _one_column(release: MarginalsRelease, name: str, confidence: float) -> list[dict[str, Any]]:
-    kind = release.box.columns[release.box.names.index(name)]
-    assert isinstance(kind, Categorical)
-    found = zip(kind.categories, release.table(name), *release.band(name, confidence), strict=True)
-    return [
-        {"column": name, "category": str(category), **{key: f"{100 * value:.3g} %" for key, value in limits.items()}}
-        for category, share, low, high in found
-        for limits in ({"share": share, "low": low, "high": high},)
-    ]
-
-
-def _deviation(release: Collected) -> float:
-    if isinstance(release, CollectedDensity | MarginalsRelease):
-        return float(release.law.deviation)
-    return float(release.noise_sd)
-
-
-def _share_lines(release: MarginalsRelease, name: str, confidence: float) -> list[str]:
-    kind = release.box.columns[release.box.names.index(name)]
-    assert isinstance(kind, Categorical)
-    low, high = release.band(name, confidence)
-    cells = zip(kind.categories, release.table(name), low, high, strict=True)
-    return [f"{value}: {100 * share:.3g} % ({100 * a:.3g} to {100 * b:.3g})" for value, share, a, b in islice(cells, 6)]
-
-
-class CollectedFace(Face):
-    """What a release from people's own devices says of itself."""
-
-    kind = "collected"
-    release: Collected
+    what = "Summary"
+    release: SummaryRelease
 
     @property
-    def _what(self) -> str:
-        return _TITLES[self.release.kind]
+    def reports(self) -> int:
+        assert self.release.rows is not None  # of reports, which is public
+        return self.release.rows
 
     @property
-    def title(self) -> str:
-        what = {"collected-density": "a density", "marginals": "tables"}.get(self.release.kind, "a summary")
-        return f"{what} of {self.named(f'{self.release.box.dimension} columns')}, collected from people's devices"
+    def deviation(self) -> float:
+        return float(self.release.noise_sd)
 
     @property
-    def heading(self) -> str:
-        names = self.release.box.names
-        title = f"{self._what} of {', '.join(names[:_FEW_NAMES])}"
-        return title if len(names) <= _FEW_NAMES else f"{title} and {len(names) - _FEW_NAMES} more columns"
-
-    @property
-    def randomizer(self) -> str:
-        """What devices did to answers."""
-        return str(self.release.law.randomizer)  # type: ignore[attr-defined]
+    def content(self) -> str:
+        moments = f"{len(self.release.numbers):,} cosine moments"
+        return f"{moments}, which answer smooth questions about {self._columns_words}"
 
     def rows(self, asked: Asked | None = None) -> Facts:
-        release = self.release
-        rows: Facts = [("trust", [TRUST]), ("content", [shape_words(release)])]
-        if isinstance(release, MarginalsRelease):
-            names = islice(release.box.names, 4)
-            return [*rows, *((name, _share_lines(release, name, self.confidence)) for name in names)]
-        if isinstance(release, CollectedDensity):
-            each, deviation = "lattice mass", release.mass_error
-        else:
-            each, deviation = "moment", release.noise_sd
-        return [*rows, ("error", [f"each {each} has a deviation of about {number_words(deviation)}"])]
+        each = f"each moment has a deviation of about {number_words(self.release.noise_sd)}"
+        return [*super().rows(asked), ("error", [each])]
 
-    def details(self) -> Facts:
-        return [("reports", [f"{reports_of(self.release):,}"]), *super().details(), self.target_row()]
+    def error(self) -> dict[str, Any]:
+        each = above(self.release.noise_sd, 3)
+        curves = [panel for panel in self.seen.panels if isinstance(panel, Line)]
+        if not curves:
+            return {"name": "Deviation of a moment", "typical": each, "each": each}
+        typical = max(float(np.median(curve.high - curve.values)) for curve in curves)
+        return {"name": "Density typically within", "typical": readable(typical), "each": each}
 
-    def data(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"reports": reports_of(self.release)}
-        if isinstance(self.release, CollectedDensity):
-            told |= {"basis": self.release.basis.to_json(), "derivatives": list(self.release.expansion.derivatives)}
-        return told
+    def lines(self) -> list[str]:
+        columns = zip(self.release.box.names, self.release.box.columns, strict=True)
+        numeric = [name for name, column in columns if not isinstance(column, Categorical)]
+        share = f"release.share({{{self.release.box.names[0]!r}: ...}})"
+        first = f"release.mean({numeric[0]!r})" if numeric else share
+        return [f"{first}  # an answer with its error", "release.answer(lambda points: ...)"]
 
-    def common_page(self) -> dict[str, Any]:
-        """A page of its own: nobody was trusted, and nothing was charged."""
-        return {
-            "title": self._what,
-            "where": self.columns,
-            "kind": self.release.kind,
-            "promise": promise_facts(self.release.guarantee),
-            "short": short(self.release.guarantee),
-            "confidence": f"{100 * self.confidence:.10g} %",
-            "columns": self.column_rows(),
-            "target": self.release.target,
-            "receipt": self.release.receipt,
-        }
+    def panels(self) -> list[Panel]:
+        return [self._panel(place) for place in range(min(self.release.box.dimension, MOST_COLUMNS))]
 
-    def page(self) -> dict[str, Any]:
-        release = self.release
-        return {
-            "reports": f"{reports_of(release):,}",
-            "shape": shape_words(release),
-            "randomizer": self.randomizer,
-            "sent": _RANDOMIZERS.get(self.randomizer, self.randomizer),
-            "error": _error(release, self.confidence),
-            "shares": _share_rows(release, self.confidence) if isinstance(release, MarginalsRelease) else [],
-        }
-
-    def card_rows(self) -> list[tuple[str, str]]:
-        rows = self.column_rows()
-        columns = [f"{row['name']}: {plain(row['values'], 80)}" for row in rows[:_FEW_NAMES]]
-        more = [] if len(rows) <= _FEW_NAMES else ["\N{HORIZONTAL ELLIPSIS}"]
-        return [("guarantee", str(self.release.guarantee)), *self.card(), ("box", "; ".join(columns + more))]
-
-    def card(self) -> list[tuple[str, str]]:
-        release, sent = self.release, _RANDOMIZERS.get(self.randomizer, "")
-        return [
-            ("trust", "nobody: every report was randomised on its person's own device"),
-            ("reports", f"{reports_of(release):,}, {self.randomizer}: {sent}"),
-            ("content", shape_words(release)),
-            ("deviation", f"about {number(_deviation(release))} of each number"),
-        ]
-
-    def code(self, name: str) -> str:
-        release, names = self.release, list(self.release.box.names)
-        if isinstance(release, CollectedDensity):
-            middle = [float(f"{m:.4g}") for m in (release.box.low + release.box.high) / 2]
-            points = middle if len(names) == 1 else [middle]
-            lines = [f"release({points!r})", f"low, high = release.band({points!r})"]
-        elif isinstance(release, MarginalsRelease):
-            some = names[: release.ways]
-            table = f"release.table({some!r})  # an axis for each column, categories as declared"
-            lines = [table, f"low, high = release.band({some!r})"]
-        else:
-            numeric = [n for n, c in zip(names, release.box.columns, strict=True) if not isinstance(c, Categorical)]
-            first = f"release.mean({numeric[0]!r})" if numeric else f"release.share({{{names[0]!r}: ...}})"
-            lines = [f"{first}  # an answer with its error", "release.answer(lambda points: ...)"]
-        return "\n".join([*self.first_lines(name), *lines, "release.plot()"])
-
-    def picture(self) -> Collection:
-        return collection(self.release, self.confidence)
-
-    @property
-    def picture_words(self) -> str:
-        shown = " and ".join(self.release.box.names[: len(self.picture().panels)])
-        return f"{self._what.lower()} of {shown} from people's reports, and how far off it can be"
+    def _panel(self, place: int) -> Panel:
+        release, name, kind = self.release, self.release.box.names[place], self.release.box.columns[place]
+        if isinstance(kind, Categorical):
+            some = kind.categories[:MOST_BARS]
+            told = [release.share({name: category}, confidence=self.confidence) for category in some]
+            values, errors = (np.array([float(getattr(one, part)) for one in told]) for part in ("value", "error"))
+            low, high = np.clip(values - errors, 0.0, 1.0), np.clip(values + errors, 0.0, 1.0)
+            return Shares(f"shares of {plain(name)}", tuple(map(str, some)), values, low, high, (0,) * len(some))
+        x = np.linspace(kind.low, kind.high, 101)
+        # About as narrow as so many frequencies can tell.
+        bandwidth = (kind.high - kind.low) / max(4, release.indices.shape[place])
+        found = release.kde(x, bandwidth, columns=[name], confidence=self.confidence)
+        return Line(name, x, found.value, np.maximum(found.value - found.error, 0.0), found.value + found.error)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.density import POINTS, bandwidth_words, blurred_caption, widths
 from sfumato.faces.function import predicts
-from sfumato.faces.slices import Slices, says_nothing, sliced_words, slices_of
+from sfumato.faces.slices import Slices, curves_of, sliced_words, surface_of
 from sfumato.faces.views import Sketch, grid, sketch_of
-from sfumato.faces.words import brief, listed, number, number_words, readable
+from sfumato.faces.words import brief, listed, number, number_words, plain, readable
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.masses import INCLUDES
 
@@ -77,6 +77,14 @@ def records(release: CurveRelease, confidence: float) -> tuple[float, float, flo
     most = np.inf if release.rows is None else float(release.rows)
     low, high = max(0.0, sum(low for low, _ in limits)), sum(high for _, high in limits)
     return min(release.high.count + release.low.count, most), min(low, most), min(high, most)
+
+
+def says_nothing(release: CurveRelease, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Where the limits of a curve are those of the declared range: the noise hides how many records there are."""
+    assert release.response.range is not None
+    least, most = release.response.range
+    slack = 1e-9 * (most - least)
+    return np.asarray((low <= least + slack) & (high >= most - slack))
 
 
 class CurveFace(Face):
@@ -194,28 +202,31 @@ class CurveFace(Face):
         ]
 
     def code(self, name: str) -> str:
-        middle = [float(f"{m:.4g}") for m in (self.release.box.low + self.release.box.high) / 2]
-        points = middle if self.release.box.dimension == 1 else [middle]
         return "\n".join(
             [
                 *self.first_lines(name),
                 "# the mean response at a point, and between which limits the kernel regression of the records lies "
                 "there",
-                f"release({points!r})",
-                f"low, high = release.band({points!r})",
+                f"release({self.points!r})",
+                f"low, high = release.band({self.points!r})",
                 "release.plot()",
             ]
         )
 
     def picture(self) -> Slices:
-        return slices_of(self.release, self.confidence)
+        release, name = self.release, plain(self.response, 30)
+        if release.box.dimension == 2:
+            panels: Any = [surface_of(release, self.confidence, lambda low, high: says_nothing(release, low, high))]
+        else:
+            panels = curves_of(release, self.confidence)
+        return Slices(tuple(panels), release.box.names, name, (), f"mean {name}", "regression", self.caption)
 
     @property
     def picture_words(self) -> str:
         return sliced_words(self)
 
-    def sketch(self, asked: Asked | None = None) -> Sketch | None:
-        return sketch_of(self.release, self._known)
+    def sketch(self, asked: Asked | None = None) -> Sketch | list[Any]:
+        return sketch_of(self.release, self._known) or []
 
     def _known(self, points: Floats) -> NDArray[np.bool_]:
         return ~says_nothing(self.release, *self.release.band(points, self.confidence))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,72 +12,56 @@ from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.core.box import Box, Periodic
+from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.function import FunctionFace
 from sfumato.faces.promise import short
-from sfumato.faces.views import Functions, Views, grid, sketched_points, views_of
-from sfumato.faces.words import brief, listed, number, number_words, readable
+from sfumato.faces.views import MOST_GROUPS, Sample, View, Views, check_columns, drawn_points, grid, sketched_points
+from sfumato.faces.words import MISSING, brief, listed, number, number_words, plain, readable
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.masses import INCLUDES
 
 Floats = NDArray[np.float64]
 
-_NEW_LINE = "\n"
 POINTS = {1: 101, 2: 21, 3: 9}  # along each column, where the bands are compared
+_SHAPES = {
+    "simplex": "simplex: the nearest density of a probability measure, non-negative and of mass one",
+    "none": "none: an unbiased linear reconstruction, which may dip below zero",
+}
 
 
-def parts_of(release: Functions) -> dict[str, DensityRelease]:
-    """The densities of a release by group; one without a name where there are no groups."""
-    if isinstance(release, GroupedDensityRelease):
-        return {str(name): part for name, part in release.parts.items()}
-    assert isinstance(release, DensityRelease)
-    return {"": release}
+# --- a density by itself, also as a part of other releases ----------------------------------------------------
 
 
-def _page(release: Functions, part: DensityRelease, confidence: float) -> dict[str, Any]:
-    """Everything that the page says of a density and of no other function; ``part`` is the first group."""
-    told, parts = dict(release.target), parts_of(release)
-    bands = [row for name, one in parts.items() for row in _bands(name, one, confidence)]
-    covariance = part.bandwidth
-    return {
-        "by": release.by if isinstance(release, GroupedDensityRelease) else None,
-        "widths": list(zip(part.box.names, widths(part), strict=True)),
-        "tilted": bool((covariance != np.diag(np.diag(covariance))).any()),
-        "basis": brief(part.choice.basis),
-        "reason": part.choice.reason,
-        "predicted": readable(part.choice.predicted_error),
-        "post": part.post,
-        "missing": told.get("missing values", "drop"),
-        "derived": any(part.expansion.derivatives),
-        "records": [_records(name, one, confidence) for name, one in parts.items()],
-        "figures": [row for name, one in parts.items() for row in _figures(name, one)],
-        "circles": [n for n, c in zip(part.box.names, part.box.columns, strict=True) if isinstance(c, Periodic)],
-        "bands": bands,
-        "error": {
-            "points": f"{POINTS[part.box.dimension] ** part.box.dimension:,}",
-            "typical": max(bands, key=lambda row: float(row["sort"]))["total"],
-        },
-    }
+def widths(release: DensityRelease) -> list[str]:
+    """The kernel's standard deviation along each column, for reading."""
+    return [number(float(d)) for d in np.sqrt(np.diag(release.bandwidth))]
 
 
-def _split(release: Functions) -> list[dict[str, Any]]:
-    """The column that tells groups apart, as a row of the table of columns."""
-    if not isinstance(release, GroupedDensityRelease):
-        return []
-    values = ", ".join(map(str, release.groups))
-    return [{"name": release.by, "kind": "categorical", "values": values, "times": 0}]
+def blur(release: DensityRelease) -> str:
+    """The bandwidth in words."""
+    return f"bandwidth {listed(widths(release))}"
 
 
-def _records(name: str, part: DensityRelease, confidence: float) -> dict[str, Any]:
-    low, high = part.count_band(confidence)
-    return {
-        "group": name,
-        "count": f"{part.count:,.0f}",
-        "low": f"{low:,.0f}",
-        "high": f"{high:,.0f}",
-        "public": part.masses.counts_everyone,
-    }
+def blurred_caption(promise: Any, kernel: DensityRelease) -> str:
+    """What stands below a picture of what a kernel has smoothed."""
+    between = "; " if kernel.box.dimension == 1 else "\n"
+    return f"{short(promise)}{between}{blur(kernel)}"
+
+
+def tilted(part: DensityRelease) -> bool:
+    """Whether the kernel's axes are not those of the columns."""
+    return bool((part.bandwidth != np.diag(np.diag(part.bandwidth))).any())
+
+
+def bandwidth_words(part: DensityRelease) -> str:
+    """The kernel's deviations, column by column."""
+    deviations = [number_words(float(d)) for d in np.sqrt(np.diag(part.bandwidth))]
+    if len(deviations) == 1:
+        return deviations[0]
+    words = ", ".join(f"{name} {d}" for name, d in zip(part.box.names, deviations, strict=True))
+    return f"{words}, tilted" if tilted(part) else words
 
 
 def one_column(release: DensityRelease, column: str) -> DensityRelease | None:
@@ -104,178 +90,6 @@ def column_figures(part: DensityRelease) -> list[dict[str, Any]]:
     return found
 
 
-def _figures(name: str, part: DensityRelease) -> list[dict[str, Any]]:
-    rows = []
-    for told in column_figures(part):
-        numbers = [] if told["mean"] is None else [told["mean"], *told["quartiles"]]
-        cells: list[str] = [readable(value, 4) for value in numbers] or ["\N{EN DASH}"] * 4
-        rows.append({"group": name, "column": told["column"], "cells": [*cells, readable(told["mode"], 4)]})
-    return rows
-
-
-def _bands(name: str, part: DensityRelease, confidence: float) -> list[dict[str, Any]]:
-    """How far each kind of band reaches from the density, typically and at most."""
-    points = grid(part.box, POINTS[part.box.dimension])
-    values = part(points)
-    reach = {}
-    for include in INCLUDES:
-        low, high = part.band(points, confidence, include)
-        reach[include] = np.maximum(high - values, values - low)
-    prefix = f"{name}, " if name else ""
-    typical = {include: float(np.median(values)) for include, values in reach.items()}
-    largest = {include: float(values.max()) for include, values in reach.items()}
-    return [
-        {"row": f"{prefix}typical", "sort": typical["total"], **{i: _width(typical[i]) for i in INCLUDES}},
-        {"row": f"{prefix}largest", "sort": -1.0, **{i: _width(largest[i]) for i in INCLUDES}},
-    ]
-
-
-def _width(value: float) -> Any:
-    return readable(value) if np.isfinite(value) else "unbounded"
-
-
-def _code(release: Functions, part: DensityRelease, first: list[str]) -> str:
-    """How to read a density, at the middle of its box."""
-    middle = [float(f"{m:.4g}") for m in (part.box.low + part.box.high) / 2]
-    points = middle if part.box.dimension == 1 else [middle]
-    column = part.box.names[0]
-    density, lines = "release", list(first)
-    if isinstance(release, GroupedDensityRelease):
-        density = "density"
-        lines += [f"density = release[{release.groups[0]!r}]  # one group; release.groups lists them", ""]
-    lines += [
-        "# its value at a point, and between which limits the kernel density estimate of the records lies there",
-        f"{density}({points!r})",
-        f"low, high = {density}.band({points!r})",
-        "",
-        "# the share of records in a part of the box: computed from the release, costs no further privacy",
-        f"{density}.probability({{{column!r}: ({float(part.box.low[0]):.6g}, {middle[0]:.6g})}})",
-    ]
-    if one_column(part, column) is not None:
-        alone = density if part.box.dimension == 1 else f"{density}.marginal({column!r})"
-        lines.append(f"{alone}.quantile([0.25, 0.5, 0.75])")
-    return "\n".join(lines)
-
-
-Densities = DensityRelease | GroupedDensityRelease
-_SHAPES = {
-    "simplex": "simplex: the nearest density of a probability measure, non-negative and of mass one",
-    "none": "none: an unbiased linear reconstruction, which may dip below zero",
-}
-_MISSING = {
-    "drop": "records with a missing value count for nothing",
-    "none": "stated publicly that nothing is missing",
-}
-
-
-def first_of(release: Densities) -> DensityRelease:
-    """The density itself, or that of the first group: what all groups share can be read from it."""
-    return release[release.groups[0]] if isinstance(release, GroupedDensityRelease) else release
-
-
-def _rows(release: Densities, confidence: float) -> list[tuple[str, list[str]]]:
-    """What there is to say of densities and of no other function."""
-    part = first_of(release)
-    choice = part.choice
-    return [
-        ("bandwidth", [bandwidth_words(part)]),
-        (
-            "basis",
-            [
-                f"{brief(repr(part.basis))}, {release.law.size:,} coefficients",
-                choice.reason,
-                f"largest error to expect: about {choice.predicted_error:.2g}",
-            ],
-        ),
-        ("records", record_lines(release, confidence)),
-        ("figures", figure_lines(release)),
-        ("shape", [_SHAPES[part.post]]),
-        ("missing", [_MISSING.get(dict(release.target).get("missing values", ""), "unknown")]),
-    ]
-
-
-def bandwidth_words(part: DensityRelease) -> str:
-    """The kernel's deviations, column by column."""
-    covariance = part.bandwidth
-    deviations = [number_words(float(d)) for d in np.sqrt(np.diag(covariance))]
-    if len(deviations) == 1:
-        return deviations[0]
-    words = ", ".join(f"{name} {d}" for name, d in zip(part.box.names, deviations, strict=True))
-    return f"{words}, tilted" if (covariance != np.diag(np.diag(covariance))).any() else words
-
-
-def record_lines(release: Densities, confidence: float) -> list[str]:
-    """How many records there are, by group."""
-    lines = []
-    for group, part in parts_of(release).items():
-        low, high = part.count_band(confidence)
-        public = part.masses.counts_everyone
-        known = "public" if public else f"{low:,.0f} to {high:,.0f} with confidence {confidence:g}"
-        lines.append(f"{f'{group}: ' if group else ''}{part.count:,.0f} ({known})")
-    return lines
-
-
-def figure_lines(release: Densities) -> list[str]:
-    """Mean and quartiles of each column, by group, within the box."""
-    lines = []
-    for group, part in parts_of(release).items():
-        for told in column_figures(part):
-            names = [name for name in (group, told["column"] if part.box.dimension > 1 else "") if name]
-            head = f"{', '.join(names)}: " if names else ""
-            peak = f"most frequent {number_words(told['mode'])}"
-            if told["mean"] is not None:
-                quartiles = ", ".join(map(number_words, told["quartiles"]))
-                peak = f"mean {number_words(told['mean'])}, quartiles {quartiles}, {peak}"
-            lines.append(head + peak)
-    return lines or ["none: this basis has no densities of single columns"]
-
-
-def _data(release: Densities, confidence: float) -> dict[str, Any]:
-    """The same as plain data; the bandwidth is the kernel's covariance matrix."""
-    part = first_of(release)
-    data: dict[str, Any] = {
-        "basis": part.basis.to_json(),
-        "bandwidth": part.bandwidth.tolist(),
-        "choice": vars(part.choice),
-        "post": part.post,
-        "missing": dict(release.target).get("missing values"),
-    }
-    if not isinstance(release, GroupedDensityRelease):
-        return {**data, **_part_data(part, confidence)}
-    shares = release.shares
-    groups = [
-        {"group": name, "share": shares[name], **_part_data(one, confidence)} for name, one in release.parts.items()
-    ]
-    return {**data, "by": release.by, "groups": groups}
-
-
-def _part_data(part: DensityRelease, confidence: float) -> dict[str, Any]:
-    low, high = part.count_band(confidence)
-    count = {
-        "value": part.count,
-        "low": low,
-        "high": high,
-        "confidence": confidence,
-        "public": part.masses.counts_everyone,
-    }
-    return {"count": count, "columns": column_figures(part)}
-
-
-def widths(release: DensityRelease) -> list[str]:
-    """The kernel's standard deviation along each column, for reading."""
-    return [number(float(d)) for d in np.sqrt(np.diag(release.bandwidth))]
-
-
-def blur(release: DensityRelease) -> str:
-    """The bandwidth in words."""
-    return f"bandwidth {listed(widths(release))}"
-
-
-def blurred_caption(promise: Any, kernel: DensityRelease) -> str:
-    """What stands below a picture of what a kernel has smoothed."""
-    return f"{short(promise)}{'; ' if kernel.box.dimension == 1 else _NEW_LINE}{blur(kernel)}"
-
-
 @dataclass(frozen=True)
 class Spark:
     """A density of one column in a few numbers, for a terminal, beside others of the same scale."""
@@ -288,56 +102,194 @@ class Spark:
     height: int  # in lines
 
 
-def _heights(alone: DensityRelease) -> Floats:
-    return np.maximum(alone(sketched_points(alone.box)), 0.0)
-
-
 class _Densities(Face):
     """What one density and densities by group have in common."""
 
     kind = "density"
-    release: Densities
+    release: DensityRelease | GroupedDensityRelease
+
+    @property
+    def by(self) -> str | None:
+        """The column that tells groups apart, if one does."""
+        return None
+
+    @property
+    @abstractmethod
+    def densities(self) -> dict[str, DensityRelease]:
+        """The densities by group; one without a name where there are no groups."""
 
     @property
     def first(self) -> DensityRelease:
-        """The density itself, or that of the first group."""
-        return first_of(self.release)
+        """The density itself, or that of the first group: what all groups share can be read from it."""
+        return next(iter(self.densities.values()))
+
+    @cached_property
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """How many records there are, and between which limits, by group."""
+        found = {}
+        for group, part in self.densities.items():
+            low, high = part.count_band(self.confidence)
+            public = part.masses.counts_everyone
+            limits = {"low": low, "high": high, "confidence": self.confidence, "public": public}
+            found[group] = {"value": part.count, **limits}
+        return found
+
+    @cached_property
+    def figures(self) -> dict[str, list[dict[str, Any]]]:
+        """Mean, quartiles and mode of each column, by group."""
+        return {group: column_figures(part) for group, part in self.densities.items()}
+
+    @property
+    def missing(self) -> str | None:
+        """What becomes of missing values, as the release tells it."""
+        return dict(self.release.target).get("missing values")
 
     @property
     def columns(self) -> str:
         return listed(self.release.box.names)
 
+    # --- terminal and programs --------------------------------------------------------------------------------
+
     def rows(self, asked: Asked | None = None) -> Facts:
-        return _rows(self.release, self.confidence)
+        part, choice = self.first, self.first.choice
+        basis = f"{brief(repr(part.basis))}, {self.release.law.size:,} coefficients"
+        expected = f"largest error to expect: about {choice.predicted_error:.2g}"
+        return [
+            ("bandwidth", [bandwidth_words(part)]),
+            ("basis", [basis, choice.reason, expected]),
+            ("records", [self._record_line(group, told) for group, told in self.counts.items()]),
+            ("figures", self._figure_lines() or ["none: this basis has no densities of single columns"]),
+            ("shape", [_SHAPES[part.post]]),
+            ("missing", [MISSING.get(self.missing or "", "unknown")]),
+        ]
+
+    @staticmethod
+    def _record_line(group: str, told: dict[str, Any]) -> str:
+        limits = f"{told['low']:,.0f} to {told['high']:,.0f} with confidence {told['confidence']:g}"
+        known = "public" if told["public"] else limits
+        return f"{f'{group}: ' if group else ''}{told['value']:,.0f} ({known})"
+
+    def _figure_lines(self) -> list[str]:
+        """Mean and quartiles of each column, by group, within the box."""
+        lines = []
+        for group, found in self.figures.items():
+            for told in found:
+                names = [name for name in (group, told["column"] if self.release.box.dimension > 1 else "") if name]
+                head = f"{', '.join(names)}: " if names else ""
+                peak = f"most frequent {number_words(told['mode'])}"
+                if told["mean"] is not None:
+                    quartiles = ", ".join(map(number_words, told["quartiles"]))
+                    peak = f"mean {number_words(told['mean'])}, quartiles {quartiles}, {peak}"
+                lines.append(head + peak)
+        return lines
 
     def details(self) -> Facts:
         return Face.details(self)
 
-    def page(self) -> dict[str, Any]:
-        told = _page(self.release, self.first, self.confidence)
+    def data(self) -> dict[str, Any]:
+        """The bandwidth is the kernel's covariance matrix."""
+        part = self.first
         return {
-            "basis": repr(self.first.basis),
-            "target": [pair for pair in self.release.target if pair[1] != "-"],
-            "density": told,
-            "error": told["error"],
+            "basis": part.basis.to_json(),
+            "bandwidth": part.bandwidth.tolist(),
+            "choice": vars(part.choice),
+            "post": part.post,
+            "missing": self.missing,
         }
+
+    def group_data(self, group: str) -> dict[str, Any]:
+        """What is known of one group."""
+        return {"count": self.counts[group], "columns": self.figures[group]}
+
+    # --- page, card, code -------------------------------------------------------------------------------------
+
+    def page(self) -> dict[str, Any]:
+        part, dimension = self.first, self.release.box.dimension
+        bands = [row for name, one in self.densities.items() for row in self._bands(name, one)]
+        typical = max(bands, key=lambda row: float(row["sort"]))["total"]
+        columns = zip(part.box.names, part.box.columns, strict=True)
+        density = {
+            "by": self.by,
+            "widths": list(zip(part.box.names, widths(part), strict=True)),
+            "tilted": tilted(part),
+            "basis": brief(part.choice.basis),
+            "reason": part.choice.reason,
+            "predicted": readable(part.choice.predicted_error),
+            "post": part.post,
+            "missing": self.missing or "drop",
+            "derived": any(part.expansion.derivatives),
+            "records": [self._record(group, told) for group, told in self.counts.items()],
+            "figures": [self._figure(group, told) for group, found in self.figures.items() for told in found],
+            "circles": [name for name, column in columns if isinstance(column, Periodic)],
+            "bands": bands,
+        }
+        return {
+            "basis": repr(part.basis),
+            "target": [pair for pair in self.release.target if pair[1] != "-"],
+            "density": density,
+            "error": {"points": f"{POINTS[dimension] ** dimension:,}", "typical": typical},
+        }
+
+    @staticmethod
+    def _record(group: str, told: dict[str, Any]) -> dict[str, Any]:
+        numbers = {"count": told["value"], "low": told["low"], "high": told["high"]}
+        return {"group": group, "public": told["public"], **{name: f"{v:,.0f}" for name, v in numbers.items()}}
+
+    @staticmethod
+    def _figure(group: str, told: dict[str, Any]) -> dict[str, Any]:
+        numbers = [] if told["mean"] is None else [told["mean"], *told["quartiles"]]
+        cells: list[str] = [readable(value, 4) for value in numbers] or ["\N{EN DASH}"] * 4
+        return {"group": group, "column": told["column"], "cells": [*cells, readable(told["mode"], 4)]}
+
+    def _bands(self, name: str, part: DensityRelease) -> list[dict[str, Any]]:
+        """How far each kind of band reaches from the density, typically and at most."""
+        points = grid(part.box, POINTS[part.box.dimension])
+        values, typical, largest = part(points), {}, {}
+        for include in INCLUDES:
+            low, high = part.band(points, self.confidence, include)
+            reach = np.maximum(high - values, values - low)
+            typical[include], largest[include] = float(np.median(reach)), float(reach.max())
+        prefix = f"{name}, " if name else ""
+        return [
+            {"row": f"{prefix}typical", "sort": typical["total"], **{i: _width(typical[i]) for i in INCLUDES}},
+            {"row": f"{prefix}largest", "sort": -1.0, **{i: _width(largest[i]) for i in INCLUDES}},
+        ]
 
     def card(self) -> list[tuple[str, str]]:
         basis = f"{self.first.basis!r}, {self.release.law.size:,} coefficients"
         return [("basis", basis), ("bandwidth", ", ".join(widths(self.first)))]
 
     def code(self, name: str) -> str:
-        return _code(self.release, self.first, self.first_lines(name))
+        """At the middle of the box."""
+        part, density = self.first, "release" if self.by is None else "density"
+        points, column = self.points, part.box.names[0]
+        lines = [
+            *self.first_lines(name),
+            *self._chosen_lines(),
+            "# its value at a point, and between which limits the kernel density estimate of the records lies there",
+            f"{density}({points!r})",
+            f"low, high = {density}.band({points!r})",
+            "",
+            "# the share of records in a part of the box: computed from the release, costs no further privacy",
+            f"{density}.probability({{{column!r}: ({float(part.box.low[0]):.6g}, {self.middle[0]:.6g})}})",
+        ]
+        if one_column(part, column) is not None:
+            alone = density if part.box.dimension == 1 else f"{density}.marginal({column!r})"
+            lines.append(f"{alone}.quantile([0.25, 0.5, 0.75])")
+        return "\n".join(lines)
 
-    def picture(self) -> Views:
-        return views_of(self.release, self.confidence)
+    def _chosen_lines(self) -> list[str]:
+        """How to choose a group, where there are any."""
+        return []
 
-    def sketch(self, asked: Asked | None = None) -> list[Spark]:
+    # --- pictures ---------------------------------------------------------------------------------------------
+
+    def sketch(self, asked: Asked | None = None) -> list[Spark] | None:
         """One for each column and group, of what was just published."""
-        return [] if asked is None else [spark for name in self.release.box.names for spark in self._sparks(name)]
+        return None if asked is None else [spark for name in self.release.box.names for spark in self._sparks(name)]
 
     def _sparks(self, column: str) -> list[Spark]:
-        found = [(group, one_column(part, column)) for group, part in parts_of(self.release).items()]
+        found = [(group, one_column(part, column)) for group, part in self.densities.items()]
         curves = [(group, _heights(alone)) for group, alone in found if alone is not None]
         highest = max((float(values.max()) for _, values in curves), default=0.0)
         height = 4 if len(found) == 1 and self.release.box.dimension == 1 else 2
@@ -348,20 +300,58 @@ class _Densities(Face):
         return f"{self.quantity} over {' and '.join(self.release.box.names)}, with its band"
 
 
+def _width(value: float) -> Any:
+    return readable(value) if np.isfinite(value) else "unbounded"
+
+
+def _heights(alone: DensityRelease) -> Floats:
+    return np.maximum(alone(sketched_points(alone.box)), 0.0)
+
+
 class DensityFace(_Densities, FunctionFace):
     """What a density says of itself."""
 
     release: DensityRelease
 
     @property
+    def densities(self) -> dict[str, DensityRelease]:
+        return {"": self.release}
+
+    @property
     def caption(self) -> str:
         return blurred_caption(self.release.guarantee, self.release)
 
     def data(self) -> dict[str, Any]:
-        return {**FunctionFace.data(self), **_data(self.release, self.confidence)}
+        return {**FunctionFace.data(self), **super().data(), **self.group_data("")}
 
     def card(self) -> list[tuple[str, str]]:
         return [*super().card(), ("records", f"{self.release.count:,.0f}")]
+
+    def check_drawable(self) -> None:
+        """Refuse what no picture on paper can show: of three columns, each is drawn by itself."""
+        check_columns(self.release.box, 2 if isinstance(self.release.basis, LatticeBasis) else 3)
+
+    @cached_property
+    def alone(self) -> list[DensityFace]:
+        """The faces that are drawn: its own, or of three columns those of each by itself."""
+        if self.release.box.dimension < 3:
+            return [self]
+        return [DensityFace(self.release.marginal(name), self.confidence) for name in self.release.box.names]
+
+    def sampled(self, label: str = "release") -> Sample:
+        """The density at the points of its picture."""
+        points = drawn_points(self.release.box)
+        values, (low, high) = self.release(points), self.release.band(points, self.confidence)
+        edge = 3 * float(np.abs(values).max())  # a limit may be infinite, a picture has an edge
+        low, high = np.where(np.isinf(low), -edge, low), np.where(np.isinf(high), edge, high)
+        return Sample(points, values, low, high, self.confidence, label)
+
+    def view(self, *samples: Sample) -> View:
+        return replace(super().view(*samples), note=blur(self.release), density=True)
+
+    @cached_property
+    def views(self) -> Views:
+        return Views(tuple(one.view(one.sampled()) for one in self.alone))
 
 
 class GroupedDensityFace(_Densities):
@@ -370,20 +360,55 @@ class GroupedDensityFace(_Densities):
     release: GroupedDensityRelease
 
     @property
+    def by(self) -> str:
+        return self.release.by
+
+    @property
+    def densities(self) -> dict[str, DensityRelease]:
+        return {str(name): part for name, part in self.release.parts.items()}
+
+    @property
     def title(self) -> str:
         names, groups = listed(self.release.box.names), ", ".join(map(str, self.release.groups))
-        return f"densities of {names}, one for each {self.release.by} ({groups})"
+        return f"densities of {names}, one for each {self.by} ({groups})"
 
     def data(self) -> dict[str, Any]:
-        return _data(self.release, self.confidence)
+        shares = self.release.shares
+        groups = [{"group": name, "share": shares[name], **self.group_data(str(name))} for name in self.release.parts]
+        return {**super().data(), "by": self.by, "groups": groups}
 
     def column_rows(self) -> list[dict[str, Any]]:
-        return [*super().column_rows(), *_split(self.release)]
+        """The columns of the box, and the one that tells groups apart."""
+        values = ", ".join(map(str, self.release.groups))
+        return [*super().column_rows(), {"name": self.by, "kind": "categorical", "values": values, "times": 0}]
 
     @property
     def box_words(self) -> str:
         return ", ".join(f"{row['name']}: {row['values']}" for row in super().column_rows())
 
     def card(self) -> list[tuple[str, str]]:
-        counts = ", ".join(f"{name}: {part.count:,.0f}" for name, part in self.release.parts.items())
-        return [*super().card(), (f"records by {self.release.by}", counts)]
+        counts = ", ".join(f"{name}: {part.count:,.0f}" for name, part in self.densities.items())
+        return [*super().card(), (f"records by {self.by}", counts)]
+
+    def picture(self) -> Views:
+        """Groups over each other where they are curves."""
+        groups = self.release.groups
+        if len(groups) > MOST_GROUPS:
+            raise ParameterError(
+                f"a picture tells {MOST_GROUPS} groups apart, this release has {len(groups)}; draw them one by one: "
+                f"release[{groups[0]!r}].plot()"
+            )
+        DensityFace(self.first).check_drawable()
+        faces = {
+            f"{plain(self.by, 20)} = {plain(name, 30)}": DensityFace(part, self.confidence).alone
+            for name, part in self.densities.items()
+        }
+        if self.release.box.dimension == 2:
+            return Views(tuple(one.view(one.sampled(label)) for label, (one,) in faces.items()))
+        columns = zip(*faces.values(), strict=True)
+        drawn = [[one.sampled(label) for label, one in zip(faces, column, strict=True)] for column in columns]
+        first = next(iter(faces.values()))
+        return Views(tuple(one.view(*samples) for one, samples in zip(first, drawn, strict=True)))
+
+    def _chosen_lines(self) -> list[str]:
+        return [f"density = release[{self.release.groups[0]!r}]  # one group; release.groups lists them", ""]

@@ -13,9 +13,10 @@ from sfumato.bases.bernstein import Step
 from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box
+from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
-from sfumato.faces.views import Sample, Views, drawable, sketch_of, views_of
+from sfumato.faces.views import Sample, View, Views, check_columns, drawn_points, sketch_of
 from sfumato.faces.words import above, listed, number_words, plain, readable
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import half_width
@@ -90,35 +91,57 @@ class FunctionFace(Face):
     def data(self) -> dict[str, Any]:
         return {"basis": self.release.basis.to_json(), "derivatives": list(self.release.expansion.derivatives)}
 
+    @property
+    def drawable(self) -> bool:
+        """Whether there is a picture of it."""
+        try:
+            self.check_drawable()
+        except ParameterError:
+            return False
+        return True
+
+    def check_drawable(self) -> None:
+        """Refuse what no picture on paper can show."""
+        check_columns(self.release.box, 2)
+
+    def sampled(self, label: str = "release") -> Sample:
+        """Its values at the points of its picture, with their band."""
+        points = drawn_points(self.release.box)
+        low, high = self.release.band(points, self.confidence)
+        return Sample(points, (low + high) / 2, low, high, self.confidence, label)
+
+    def view(self, *samples: Sample) -> View:
+        """A drawing of it, or of others that are like it."""
+        blocks = isinstance(self.release.basis, Step)
+        return View(self.release.box.names, samples, self.quantity, self.caption, blocks=blocks)
+
     @cached_property
-    def views(self) -> Views | None:
-        """What its picture shows; None where there is none."""
-        return views_of(self.release, self.confidence) if drawable(self.release) else None
+    def views(self) -> Views:
+        """What its picture shows."""
+        return Views((self.view(self.sampled()),))
 
     def page(self) -> dict[str, Any]:
-        seen = None if self.views is None else self.views.views[0].samples[0]
+        seen = self.views.views[0].samples[0] if self.drawable else None
         return {"basis": repr(self.release.basis), "error": _error(self.release, seen, self.confidence)}
 
     def card(self) -> list[tuple[str, str]]:
         return [("basis", f"{self.release.basis!r}, {self.release.law.size:,} coefficients")]
 
     def code(self, name: str) -> str:
-        box = self.release.box
-        middle = [float(f"{m:.4g}") for m in (box.low + box.high) / 2]
-        points = middle if box.dimension == 1 else [middle]
-        last = [] if box.dimension > 2 or isinstance(self.release.basis, Step) else ["release.plot()"]
+        paper = self.release.box.dimension <= 2 and not isinstance(self.release.basis, Step)
         return "\n".join(
             [
                 *self.first_lines(name),
                 "# its value at a point, and how far the noise can have moved it there",
-                f"release({points!r})",
-                f"low, high = release.band({points!r})",
-                *last,
+                f"release({self.points!r})",
+                f"low, high = release.band({self.points!r})",
+                *(["release.plot()"] if paper else []),
             ]
         )
 
     def picture(self) -> Views:
-        return self.views or views_of(self.release, self.confidence)  # which refuses
+        self.check_drawable()
+        return self.views
 
     def sketch(self, asked: Asked | None = None) -> Any:
         return None if asked is None else sketch_of(self.release)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,19 @@ from sfumato.bases.kernels import Precomputed
 from sfumato.core.neighbours import Person
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
-from sfumato.faces.slices import Slices, sliced_words, slices_of, slope_limits, slopes_of
-from sfumato.faces.words import brief, readable
+from sfumato.faces.slices import (
+    Panel,
+    Slices,
+    check_machine,
+    curves_of,
+    regions_of,
+    sliced_words,
+    slope_limits,
+    slopes_of,
+    steepest_of,
+    surface_of,
+)
+from sfumato.faces.words import brief, plain, readable
 from sfumato.releases.machine import MachineRelease
 
 _MECHANISMS = {
@@ -209,8 +221,7 @@ class MachineFace(Face):
 
     def code(self, name: str) -> str:
         """At the middle of the box."""
-        box, lines = self.release.box, self.first_lines(name)
-        middle = [[float(f"{m:.4g}") for m in box.low / 2 + box.high / 2]]
+        lines, middle = self.first_lines(name), [self.middle]
         if self.release.classes is None:
             lines += ["# the prediction at a point, and between which limits it would lie without noise"]
             return "\n".join([*lines, f"release.predict({middle!r})", f"low, high = release.band({middle!r})"])
@@ -226,7 +237,27 @@ class MachineFace(Face):
     # --- pictures ---------------------------------------------------------------------------------------------
 
     def picture(self) -> Slices:
-        return slices_of(self.release, self.confidence)
+        release, name, number = self.release, plain(self.response, 30), self.release.classes is None
+        check_machine(release)
+        return Slices(
+            panels=tuple(self._panels()),
+            names=release.box.names,
+            response=name,
+            classes=tuple(plain(str(one), 30) for one in release.classes or ()),
+            function=f"predicted {name}" if number else f"decision function for {name}",
+            line="prediction" if number else "decision function",
+            caption=self.caption,
+        )
+
+    def _panels(self) -> Sequence[Panel]:
+        """One column: the function. Two: the regions of the labels. More: slopes, or column by column."""
+        release, slopes = self.release, slopes_of(self.release)
+        if release.box.dimension == 2:
+            made = surface_of if release.classes is None else regions_of
+            return [made(release, self.confidence)]
+        if release.box.dimension > 2 and slopes is not None:
+            return [steepest_of(release, slopes, self.confidence)]
+        return curves_of(release, self.confidence)
 
     @property
     def picture_words(self) -> str:

@@ -6,6 +6,7 @@ each column while the others stay in the middle of the box.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,13 @@ from sfumato.bases.unit import from_unit
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Face
 from sfumato.faces.views import GRID_POINTS, MOST_GROUPS, grid
-from sfumato.faces.words import plain
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width_of
 
 Floats = NDArray[np.float64]
 Learners = MachineRelease | CurveRelease
+Nothing = Callable[[Floats, Floats], NDArray[np.bool_]]
 
 _CURVE_POINTS = 201
 _MOST_CURVES = 9
@@ -34,7 +35,6 @@ _FLAT = 0.01
 class Curves:
     """The functions along one column, ``(outputs, m)``, with limits that hold on all panels at once."""
 
-    release: Learners
     column: int
     x: Floats
     values: Floats
@@ -47,7 +47,6 @@ class Curves:
 class Regions:
     """For each class ``(k, m, m)``: by how much it wins over the others, and by how much it surely does."""
 
-    release: MachineRelease
     x: Floats
     y: Floats
     wins: Floats
@@ -59,7 +58,6 @@ class Regions:
 class Surface:
     """A regression over two columns, ``(m, m)``: the prediction, how far its band reaches, where it says nothing."""
 
-    release: Learners
     x: Floats
     y: Floats
     values: Floats
@@ -72,7 +70,6 @@ class Surface:
 class Slopes:
     """``(outputs, j)``: how much the functions change over the width of the box, for its most telling columns."""
 
-    release: MachineRelease
     columns: tuple[int, ...]
     values: Floats
     reach: Floats
@@ -84,26 +81,29 @@ Panel = Curves | Regions | Surface | Slopes
 
 @dataclass(frozen=True)
 class Slices:
-    """What a picture of a learner or of a curve shows."""
+    """What a picture of a learner or of a curve shows.
+
+    Parameters
+    ----------
+    names
+        Of the columns.
+    response
+        What is predicted.
+    classes
+        Of the response; none for a number.
+    function, line
+        What the functions are called, and one of them in a legend.
+    caption
+        What stands below it.
+    """
 
     panels: tuple[Panel, ...]
-
-
-def slices_of(release: Learners, confidence: float) -> Slices:
-    """Look at a learner or a curve as a picture shows it."""
-    return Slices(tuple(_panels(release, confidence)))
-
-
-def _panels(release: Learners, confidence: float) -> list[Panel]:
-    if isinstance(release, MachineRelease):
-        check_machine(release)
-        if release.box.dimension == 2 and release.classes is not None:
-            return [_regions(release, confidence)]
-        if release.box.dimension > 2 and slopes_of(release) is not None:
-            return [_slopes(release, confidence)]
-    if release.box.dimension == 2:
-        return [_surface(release, confidence)]
-    return list(_curves(release, confidence))
+    names: tuple[str, ...]
+    response: str
+    classes: tuple[str, ...]
+    function: str
+    line: str
+    caption: str
 
 
 def check_machine(release: MachineRelease) -> None:
@@ -117,19 +117,6 @@ def check_machine(release: MachineRelease) -> None:
         raise ParameterError(f"a picture tells {MOST_GROUPS} classes apart, this release has {len(release.classes)}")
 
 
-def class_names(release: Learners) -> list[str]:
-    """The classes as a legend shows them."""
-    return [plain(str(name), 30) for name in release.response.classes or ()]
-
-
-def function_name(release: Learners) -> str:
-    """What the functions are called."""
-    name = plain(release.response.name, 30)
-    if isinstance(release, CurveRelease):
-        return f"mean {name}"
-    return f"predicted {name}" if release.classes is None else f"decision function for {name}"
-
-
 def _evaluated(release: Learners, points: Floats, confidence: float) -> tuple[Floats, Floats, Floats]:
     """``(outputs, m)``: values and limits."""
     values = release(points)
@@ -138,7 +125,8 @@ def _evaluated(release: Learners, points: Floats, confidence: float) -> tuple[Fl
     return rows[0], rows[1], rows[2]
 
 
-def _curves(release: Learners, confidence: float) -> list[Curves]:
+def curves_of(release: Learners, confidence: float) -> list[Curves]:
+    """Along each column, of many along those that tell most, while the others stay in the middle of the box."""
     box = release.box
     unit = np.full((box.dimension, _CURVE_POINTS, box.dimension), 0.5)
     for column in range(box.dimension):
@@ -148,13 +136,11 @@ def _curves(release: Learners, confidence: float) -> list[Curves]:
     values, low, high = (part.reshape(shape) for part in _evaluated(release, points, confidence))
     telling = np.argsort(-np.ptp(values, axis=2).max(axis=0), kind="stable")[:_MOST_CURVES]
     across = points.reshape(box.dimension, _CURVE_POINTS, box.dimension)
-    return [
-        Curves(release, int(i), across[i, :, i], values[:, i], low[:, i], high[:, i], confidence)
-        for i in sorted(telling)
-    ]
+    return [Curves(int(i), across[i, :, i], values[:, i], low[:, i], high[:, i], confidence) for i in sorted(telling)]
 
 
-def _regions(release: MachineRelease, confidence: float) -> Regions:
+def regions_of(release: MachineRelease, confidence: float) -> Regions:
+    """The labels of a classifier of two columns."""
     points = grid(release.box, GRID_POINTS)
     values, low, high = _evaluated(release, points, confidence)
     if len(values) == 1:  # of two classes, one function is the other's negative
@@ -164,28 +150,19 @@ def _regions(release: MachineRelease, confidence: float) -> Regions:
         surely = np.stack([low[k] - np.delete(high, k, 0).max(axis=0) for k in range(len(values))])
     shape = (len(wins), GRID_POINTS, GRID_POINTS)
     x, y = points[::GRID_POINTS, 0], points[:GRID_POINTS, 1]
-    return Regions(release, x, y, wins.reshape(shape), surely.reshape(shape), confidence)
+    return Regions(x, y, wins.reshape(shape), surely.reshape(shape), confidence)
 
 
-def _surface(release: Learners, confidence: float) -> Surface:
+def surface_of(release: Learners, confidence: float, nothing: Nothing | None = None) -> Surface:
+    """A regression of two columns; ``nothing`` tells from its limits where it says nothing."""
     points = grid(release.box, GRID_POINTS)
     values, low, high = _evaluated(release, points, confidence)
     shape, x, y = (GRID_POINTS, GRID_POINTS), points[::GRID_POINTS, 0], points[:GRID_POINTS, 1]
     reach = np.maximum(high[0] - values[0], values[0] - low[0])
     if np.ptp(reach) < _FLAT * reach.max():  # its ripples are no news: say the largest
         reach = np.full_like(reach, reach.max())
-    unknown = np.zeros(len(points), dtype=bool)
-    if isinstance(release, CurveRelease):
-        unknown = says_nothing(release, low[0], high[0])
-    return Surface(release, x, y, values[0].reshape(shape), reach.reshape(shape), unknown.reshape(shape), confidence)
-
-
-def says_nothing(release: CurveRelease, low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Where the limits of a curve are those of the declared range: the noise hides how many records there are."""
-    assert release.response.range is not None
-    least, most = release.response.range
-    slack = 1e-9 * (most - least)
-    return np.asarray((low <= least + slack) & (high >= most - slack))
+    unknown = np.zeros(len(points), dtype=bool) if nothing is None else nothing(low[0], high[0])
+    return Surface(x, y, values[0].reshape(shape), reach.reshape(shape), unknown.reshape(shape), confidence)
 
 
 # --- slopes -----------------------------------------------------------------------------------------------------
@@ -218,12 +195,11 @@ def _unit(release: MachineRelease) -> float:
     return 1.0 if bounds is None else (bounds[1] - bounds[0]) / 2
 
 
-def _slopes(release: MachineRelease, confidence: float) -> Slopes:
-    slopes = slopes_of(release)
-    assert slopes is not None
+def steepest_of(release: MachineRelease, slopes: Floats, confidence: float) -> Slopes:
+    """The largest slopes of a linear learner."""
     order = np.argsort(-np.abs(slopes).max(axis=0), kind="stable")[:MOST_BARS]
     columns = tuple(int(i) for i in order)
-    return Slopes(release, columns, slopes[:, order], slope_limits(release, confidence)[order], confidence)
+    return Slopes(columns, slopes[:, order], slope_limits(release, confidence)[order], confidence)
 
 
 def sliced_words(face: Face) -> str:

@@ -19,7 +19,7 @@ from sfumato.core.neighbours import rows_per_unit
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import NOISES
-from sfumato.faces.words import exact, listed, number, readable
+from sfumato.faces.words import MISSING, exact, listed, number, readable
 from sfumato.releases.value import ValueRelease
 
 Floats = NDArray[np.float64]
@@ -159,182 +159,9 @@ def digits(value: float, places: int, side: int = 0) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 
-def selection_of(release: ValueRelease) -> dict[str, str | int | float] | None:
-    """How a quantile was chosen; None for what is perturbed instead."""
-    summary = release.summary
-    if not isinstance(summary, Quantiles):
-        return None
-    values, pure = summary.grid.values(), release.guarantee.rho is None
-    return {
-        "mechanism": "permute-and-flip" if pure else "exponential mechanism",
-        "candidates": summary.grid.count,
-        "lowest": float(values[0]),
-        "highest": float(values[-1]),
-        "step": 10.0**-summary.grid.digits,
-        "choices": len(summary.levels),
-        "interval_share": summary.share,
-    }
-
-
+_STATISTICS = {"count": "number", "bounds": "private bounds", "your own": "caller's own statistic"}
 _MOST_PAGE_LINES = 200  # of the table of numbers
 _FEW = 6  # numbers on a card
-
-
-def _page(seen: Figures) -> dict[str, Any]:
-    """Everything that the page says of a statistic and of no other release."""
-    release, entries = seen.release, seen.entries(_MOST_PAGE_LINES)
-    return {
-        "statistic": release.statistic,
-        "own": release.statistic == "your own",
-        "subject": subject(release),
-        "single": _line(entries[0]) if seen.single else None,
-        "heads": seen.heads,
-        "lines": [_line(entry) for entry in entries],
-        "more": f"{seen.count - _MOST_PAGE_LINES:,}" if seen.count > _MOST_PAGE_LINES else None,
-        "limits": seen.low is not None,
-        "uninformed": seen.uninformed,
-        "typical": None if seen.reach is None else readable(float(np.median(seen.reach))),
-        "missing": dict(release.target).get("missing values"),
-        "rows": None if release.rows is None else f"{release.rows:,}",
-        "selection": selection_words(release),
-        "threshold": readable(release.summary.threshold) if isinstance(release.summary, Magnitudes) else None,
-        "numbers": f"{release.numbers.size:,}",
-    }
-
-
-def _line(entry: Entry) -> dict[str, Any]:
-    cells = {"value": entry.value, "low": entry.low, "high": entry.high}
-    signed = {name: None if text is None else text.replace("-", "\N{MINUS SIGN}") for name, text in cells.items()}
-    return {"names": entry.names, **signed}
-
-
-def selection_words(release: ValueRelease) -> dict[str, Any] | None:
-    """How quantiles were chosen, for reading."""
-    told = selection_of(release)
-    if told is None:
-        return None
-    rest = {name: exact(float(told[name])) for name in ("lowest", "highest", "step")}
-    share = float(told["interval_share"])
-    return {
-        "mechanism": told["mechanism"],
-        "candidates": f"{told['candidates']:,}",
-        "choices": told["choices"],
-        "share": f"{100 * share:.10g} %" if share else None,
-        **rest,
-    }
-
-
-def rank_certificate(release: ValueRelease) -> dict[str, Any]:
-    """The bound behind a choice: what one unit can do to a rank."""
-    promise = release.guarantee
-    return {
-        "norm": "change of the rank of any candidate, in records",
-        "bound": exact(float(rows_per_unit(promise.unit))),
-        "relation": "replaced" if promise.neighbours == "replace" else "added or removed",
-        "known": "enforced",
-        "proof": "docs/proofs/statistics.md",
-    }
-
-
-def _card(release: ValueRelease, noise: str | None, confidence: float = 0.95) -> list[tuple[str, str]]:
-    """What a card says of a statistic; ``noise`` is its law in words, or None for what was chosen."""
-    seen, lines = Figures.of(release, confidence), []
-    for entry in seen.entries(_FEW):
-        limits = "" if entry.low is None else f" ({entry.low} to {entry.high})"
-        lines.append(f"{', '.join(entry.names)}{': ' if entry.names else ''}{entry.value}{limits}")
-    more = [] if seen.count <= _FEW else [f"and {seen.count - _FEW:,} more"]
-    told = selection_words(release)
-    if told is not None:
-        noise = f"none: chosen by {told['mechanism']} from {told['candidates']} values"
-    name = "value" if seen.low is None else f"value ({100 * confidence:.10g} % limits)"
-    return [(name, "; ".join(lines + more)), ("noise", noise or "")]
-
-
-def value_code(release: ValueRelease, name: str) -> str:
-    """How to read a statistic."""
-    lines = ["import sfumato as sf", "", f"release = sf.load({name + '.sfumato'!r})", "print(release.guarantee)", ""]
-    shown = "a number" if np.ndim(release.value) == 0 else "an array; release.labels names its entries"
-    lines += [f"release.value  # {shown}"]
-    if isinstance(release.summary, Magnitudes):
-        return "\n".join([*lines, "low, high = release.value  # for a box"])
-    lines += ["", "# between which limits the same statistic of the records themselves lies"]
-    return "\n".join([*lines, "low, high = release.interval(0.95)", "release.plot()"])
-
-
-_MISSING = {
-    "drop": "records with a missing value count for nothing",
-    "none": "stated publicly that nothing is missing",
-}
-
-
-def value_facts(seen: Figures) -> list[tuple[str, list[str]]]:
-    """What there is to say of a statistic and of no other release."""
-    release = seen.release
-    missing = _MISSING.get(dict(release.target).get("missing values", ""))
-    return [
-        ("limits", _limit_lines(seen)),
-        ("records", ["private" if release.rows is None else f"{release.rows:,} (public)"]),
-        *([] if missing is None else [("missing", [missing])]),
-    ]
-
-
-def _limit_lines(seen: Figures) -> list[str]:
-    if seen.low is None:
-        return ["none: the bounds are cautious by themselves; values that few records have may lie outside"]
-    every = "" if seen.single else ", for all values at once"
-    clipped = "" if seen.release.statistic == "your own" else ", brought into the box"
-    lines = [f"of what the records themselves give{clipped}{every}; not of a population"]
-    if seen.uninformed:
-        lines.append("some are the bounds of the column: --interval-share 0.3 --missing none pays for closer ones")
-    return lines
-
-
-def assumed_lines(release: ValueRelease) -> list[str]:
-    """What the numbers and their promise rest on that no code can check."""
-    bounds = [] if release.statistic == "bounds" else ["bounds and categories are public knowledge, not from the data"]
-    missing = [_MISSING["none"]] if dict(release.target).get("missing values") == "none" else []
-    return [*release.guarantee.assumptions, *bounds, *missing]
-
-
-def choice_lines(release: ValueRelease) -> list[str]:
-    """How a quantile was chosen, in place of noise."""
-    told = selection_of(release)
-    assert told is not None
-    several = "" if told["choices"] == 1 else f", {told['choices']} times from one budget"
-    return [
-        f"none: chosen by {told['mechanism']}{several}",
-        f"from {told['candidates']:,} public values, {told['lowest']:.10g} to {told['highest']:.10g} in steps of "
-        f"{told['step']:g}",
-    ]
-
-
-def value_data(seen: Figures) -> dict[str, Any]:
-    """The same as plain data, with every number."""
-    release, limits = seen.release, None
-    if seen.low is not None and seen.high is not None:
-        limits = {"low": seen.low.tolist(), "high": seen.high.tolist(), "confidence": seen.confidence}
-    return {
-        "statistic": release.statistic,
-        "value": seen.value.tolist(),
-        "interval": limits,
-        "labels": release.labels,
-        "rows": release.rows,
-        "missing": dict(release.target).get("missing values"),
-        "summary": release.summary.to_json(),
-        "numbers": release.numbers.tolist(),
-        "selection": selection_of(release),
-        "assumed": assumed_lines(release),
-    }
-
-
-_STATISTICS = {"count": "number", "bounds": "private bounds", "your own": "caller's own statistic"}
-
-
-def subject(release: ValueRelease) -> str:
-    """What a statistic is about."""
-    if release.statistic != "count":
-        return listed(release.box.names)
-    return "records" if getattr(release.summary, "complete", False) else f"records with {listed(release.box.names)}"
 
 
 class ValueFace(Face):
@@ -355,48 +182,184 @@ class ValueFace(Face):
         return _STATISTICS.get(self.release.statistic, self.release.statistic)
 
     @property
+    def subject(self) -> str:
+        """What it is about."""
+        release = self.release
+        if release.statistic != "count":
+            return listed(release.box.names)
+        return "records" if getattr(release.summary, "complete", False) else f"records with {listed(release.box.names)}"
+
+    @property
+    def columns(self) -> str:
+        return self.subject
+
+    @property
+    def heading(self) -> str:
+        return f"{self.quantity} of {self.subject}"
+
+    @property
     def title(self) -> str:
         return f"the {self.heading}"
 
     @property
-    def heading(self) -> str:
-        return f"{self.quantity} of {subject(self.release)}"
+    def missing(self) -> str | None:
+        """What becomes of missing values, as the release tells it."""
+        return dict(self.release.target).get("missing values")
 
     @property
-    def columns(self) -> str:
-        return subject(self.release)
+    def selection(self) -> dict[str, Any] | None:
+        """How quantiles were chosen; None for what is perturbed instead."""
+        summary = self.release.summary
+        if not isinstance(summary, Quantiles):
+            return None
+        values, pure = summary.grid.values(), self.release.guarantee.rho is None
+        return {
+            "mechanism": "permute-and-flip" if pure else "exponential mechanism",
+            "candidates": summary.grid.count,
+            "lowest": float(values[0]),
+            "highest": float(values[-1]),
+            "step": 10.0**-summary.grid.digits,
+            "choices": len(summary.levels),
+            "interval_share": summary.share,
+        }
+
+    # --- terminal and programs --------------------------------------------------------------------------------
 
     def rows(self, asked: Asked | None = None) -> Facts:
-        told = value_facts(self.seen)
+        release, missing = self.release, MISSING.get(self.missing or "")
+        told: Facts = [
+            ("limits", self._limit_lines()),
+            ("records", ["private" if release.rows is None else f"{release.rows:,} (public)"]),
+            *([] if missing is None else [("missing", [missing])]),
+        ]
         if asked is None:
             return told
-        return [*told, ("assumed", assumed_lines(self.release) or ["nothing"]), ("noise", self.noise_lines())]
+        return [*told, ("assumed", self._assumed_lines() or ["nothing"]), ("noise", self.noise_lines())]
+
+    def _limit_lines(self) -> list[str]:
+        if self.seen.low is None:
+            return ["none: the bounds are cautious by themselves; values that few records have may lie outside"]
+        every = "" if self.seen.single else ", for all values at once"
+        clipped = "" if self.release.statistic == "your own" else ", brought into the box"
+        lines = [f"of what the records themselves give{clipped}{every}; not of a population"]
+        if self.seen.uninformed:
+            lines.append("some are the bounds of the column: --interval-share 0.3 --missing none pays for closer ones")
+        return lines
+
+    def _assumed_lines(self) -> list[str]:
+        """What the numbers and their promise rest on that no code can check."""
+        public = ["bounds and categories are public knowledge, not from the data"]
+        bounds = [] if self.release.statistic == "bounds" else public
+        missing = [MISSING["none"]] if self.missing == "none" else []
+        return [*self.release.guarantee.assumptions, *bounds, *missing]
 
     def details(self) -> Facts:
         return [("noise", self.noise_lines()), self.target_row()]
 
     def noise_lines(self) -> list[str]:
-        return choice_lines(self.release) if self.release.law is None else super().noise_lines()
+        """The noise, or how a quantile was chosen in its place."""
+        told = self.selection
+        if told is None:
+            return super().noise_lines()
+        several = "" if told["choices"] == 1 else f", {told['choices']} times from one budget"
+        return [
+            f"none: chosen by {told['mechanism']}{several}",
+            f"from {told['candidates']:,} public values, {told['lowest']:.10g} to {told['highest']:.10g} in steps of "
+            f"{told['step']:g}",
+        ]
 
     def data(self) -> dict[str, Any]:
-        return value_data(self.seen)
+        """With every number."""
+        release, seen, limits = self.release, self.seen, None
+        if seen.low is not None and seen.high is not None:
+            limits = {"low": seen.low.tolist(), "high": seen.high.tolist(), "confidence": self.confidence}
+        return {
+            "statistic": release.statistic,
+            "value": seen.value.tolist(),
+            "interval": limits,
+            "labels": release.labels,
+            "rows": release.rows,
+            "missing": self.missing,
+            "summary": release.summary.to_json(),
+            "numbers": release.numbers.tolist(),
+            "selection": self.selection,
+            "assumed": self._assumed_lines(),
+        }
+
+    # --- page, card, code -------------------------------------------------------------------------------------
 
     def page(self) -> dict[str, Any]:
-        return {"value": _page(self.seen), "basis": repr(self.release.summary)}
+        release, seen, more = self.release, self.seen, self.seen.count - _MOST_PAGE_LINES
+        lines = [_line(entry) for entry in seen.entries(_MOST_PAGE_LINES)]
+        value = {
+            "statistic": release.statistic,
+            "own": release.statistic == "your own",
+            "subject": self.subject,
+            "single": lines[0] if seen.single else None,
+            "heads": seen.heads,
+            "lines": lines,
+            "more": f"{more:,}" if more > 0 else None,
+            "limits": seen.low is not None,
+            "uninformed": seen.uninformed,
+            "typical": None if seen.reach is None else readable(float(np.median(seen.reach))),
+            "missing": self.missing,
+            "rows": None if release.rows is None else f"{release.rows:,}",
+            "selection": self._selection_words(),
+            "threshold": readable(release.summary.threshold) if isinstance(release.summary, Magnitudes) else None,
+            "numbers": f"{release.numbers.size:,}",
+        }
+        return {"value": value, "basis": repr(release.summary)}
+
+    def _selection_words(self) -> dict[str, Any] | None:
+        """How quantiles were chosen, for reading."""
+        told = self.selection
+        if told is None:
+            return None
+        share = told["interval_share"]
+        return {
+            "mechanism": told["mechanism"],
+            "candidates": f"{told['candidates']:,}",
+            "choices": told["choices"],
+            "share": f"{100 * share:.10g} %" if share else None,
+            **{name: exact(told[name]) for name in ("lowest", "highest", "step")},
+        }
 
     def certificate(self) -> dict[str, Any]:
-        return super().certificate() or rank_certificate(self.release)
+        """The bound behind the noise; behind a choice, what one unit can do to a rank."""
+        promise = self.release.guarantee
+        return super().certificate() or {
+            "norm": "change of the rank of any candidate, in records",
+            "bound": exact(float(rows_per_unit(promise.unit))),
+            "relation": "replaced" if promise.neighbours == "replace" else "added or removed",
+            "known": "enforced",
+            "proof": "docs/proofs/statistics.md",
+        }
 
     def card_rows(self) -> list[tuple[str, str]]:
         first, second = super().card_rows()[:2]
         return [*self.card(), first, second]
 
     def card(self) -> list[tuple[str, str]]:
-        law = self.release.law
-        return _card(self.release, None if law is None else f"{NOISES[law.kind]}, scale {number(law.deviation)}")
+        seen, told, law, lines = self.seen, self._selection_words(), self.release.law, []
+        for entry in seen.entries(_FEW):
+            limits = "" if entry.low is None else f" ({entry.low} to {entry.high})"
+            lines.append(f"{', '.join(entry.names)}{': ' if entry.names else ''}{entry.value}{limits}")
+        more = [] if seen.count <= _FEW else [f"and {seen.count - _FEW:,} more"]
+        noise = "" if law is None else f"{NOISES[law.kind]}, scale {number(law.deviation)}"
+        if told is not None:
+            noise = f"none: chosen by {told['mechanism']} from {told['candidates']} values"
+        name = "value" if seen.low is None else f"value ({100 * self.confidence:.10g} % limits)"
+        return [(name, "; ".join(lines + more)), ("noise", noise)]
 
     def code(self, name: str) -> str:
-        return value_code(self.release, name)
+        shown = "a number" if np.ndim(self.release.value) == 0 else "an array; release.labels names its entries"
+        lines = [*self.first_lines(name), f"release.value  # {shown}"]
+        if isinstance(self.release.summary, Magnitudes):
+            return "\n".join([*lines, "low, high = release.value  # for a box"])
+        lines += ["", "# between which limits the same statistic of the records themselves lies"]
+        return "\n".join([*lines, "low, high = release.interval(0.95)", "release.plot()"])
+
+    # --- pictures ---------------------------------------------------------------------------------------------
 
     def picture(self) -> Figures:
         if self.seen.value.ndim > 2:
@@ -412,3 +375,9 @@ class ValueFace(Face):
 
     def sketch(self, asked: Asked | None = None) -> Figures:
         return self.seen
+
+
+def _line(entry: Entry) -> dict[str, Any]:
+    cells = {"value": entry.value, "low": entry.low, "high": entry.high}
+    signed = {name: None if text is None else text.replace("-", "\N{MINUS SIGN}") for name, text in cells.items()}
+    return {"names": entry.names, **signed}

@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.base import LatticeBasis
 from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box, Interval
 from sfumato.errors import ParameterError
-from sfumato.faces.words import plain
-from sfumato.releases.density import DensityRelease
-from sfumato.releases.function import FunctionRelease
-from sfumato.releases.grouped import GroupedDensityRelease
 
 Floats = NDArray[np.float64]
-Functions = FunctionRelease | GroupedDensityRelease
 
 CURVE_POINTS = 401
 SKETCHED = 60  # values of a sketch
@@ -46,15 +40,34 @@ class Sample:
 
 @dataclass(frozen=True)
 class View:
-    """One drawing over one or two columns: a curve for each sample, or one surface and its uncertainty."""
+    """One drawing over one or two columns: a curve for each sample, or one surface and its uncertainty.
 
-    release: FunctionRelease
+    Parameters
+    ----------
+    names
+        Of the columns.
+    quantity
+        What the values are.
+    caption, note
+        What stands below it; below it where another one has said the rest.
+    density
+        Whether areas are compared, and what is not known reaches down to zero.
+    blocks
+        Whether it jumps.
+    """
+
+    names: tuple[str, ...]
     samples: tuple[Sample, ...]
+    quantity: str
+    caption: str
+    note: str = ""
+    density: bool = False
+    blocks: bool = False
 
     @property
     def panels(self) -> int:
         """How many axes it needs."""
-        return self.release.box.dimension
+        return len(self.names)
 
 
 @dataclass(frozen=True)
@@ -88,72 +101,20 @@ def sketch_of(release: Any, known: Callable[[Floats], NDArray[np.bool_]] | None 
     return None if np.isnan(values).all() else Sketch(release.box, values)
 
 
-def views_of(release: Functions, confidence: float) -> Views:
-    """What a picture of a release shows."""
-    return Views(tuple(_views(release, confidence)))
-
-
-def _views(release: Functions, confidence: float) -> list[View]:
-    """What a picture of a release shows."""
-    check_drawable(release)
-    if isinstance(release, GroupedDensityRelease):
-        parts = {f"{plain(release.by, 20)} = {plain(str(name), 30)}": part for name, part in release.parts.items()}
-        if release.box.dimension == 2:
-            return [View(part, (sample(part, confidence, name),)) for name, part in parts.items()]
-        along = {name: _curves(part) for name, part in parts.items()}
-        return [
-            View(curve, tuple(sample(along[name][i], confidence, name) for name in parts))
-            for i, curve in enumerate(next(iter(along.values())))
-        ]
-    return [View(part, (sample(part, confidence),)) for part in _curves(release)]
-
-
-def _curves(release: FunctionRelease) -> list[Any]:
-    """The release itself, or of three columns each by itself."""
-    if isinstance(release, DensityRelease) and release.box.dimension > 2:
-        return [release.marginal(name) for name in release.box.names]
-    return [release]
-
-
-def sample(release: FunctionRelease, confidence: float, label: str = "release") -> Sample:
-    """Evaluate a release of one or two columns on an even grid."""
-    points = grid(release.box, CURVE_POINTS if release.box.dimension == 1 else GRID_POINTS)
-    low, high = release.band(points, confidence)
-    if not isinstance(release, DensityRelease):
-        return Sample(points, (low + high) / 2, low, high, confidence, label)
-    values = release(points)
-    edge = 3 * float(np.abs(values).max())  # a limit may be infinite, a picture has an edge
-    low, high = np.where(np.isinf(low), -edge, low), np.where(np.isinf(high), edge, high)
-    return Sample(points, values, low, high, confidence, label)
-
-
 def grid(box: Box, count: int) -> Floats:
     """``(count ** l, l)`` evenly spaced points of the box, last column fastest."""
     axes = np.meshgrid(*[np.linspace(0, 1, count)] * box.dimension, indexing="ij")
     return from_unit(box, np.stack([axis.ravel() for axis in axes], axis=1))
 
 
-def drawable(release: Functions) -> bool:
-    """Whether there is a picture of a release."""
-    try:
-        check_drawable(release)
-    except ParameterError:
-        return False
-    return True
+def drawn_points(box: Box) -> Floats:
+    """Where a picture of one or two columns looks."""
+    return grid(box, CURVE_POINTS if box.dimension == 1 else GRID_POINTS)
 
 
-def check_drawable(release: Functions) -> None:
-    """Refuse a release that no picture on paper can show."""
-    box, part = release.box, release
-    if isinstance(release, GroupedDensityRelease):
-        if len(release) > MOST_GROUPS:
-            raise ParameterError(
-                f"a picture tells {MOST_GROUPS} groups apart, this release has {len(release)}; draw them one by one: "
-                f"release[{release.groups[0]!r}].plot()"
-            )
-        part = release[release.groups[0]]
-    whole = isinstance(part, DensityRelease) and not isinstance(part.basis, LatticeBasis)
-    if box.dimension > (3 if whole else 2):
+def check_columns(box: Box, most: int) -> None:
+    """Refuse what no picture on paper can show."""
+    if box.dimension > most:
         raise ParameterError(
             f"a picture shows one or two columns, this release has {box.dimension}: {box.names}; fix the other columns "
             "and draw release(points) and release.band(points) along the ones you want to see"

@@ -8,6 +8,10 @@ import textwrap
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
+MISSING = {
+    "drop": "records with a missing value count for nothing",
+    "none": "stated publicly that nothing is missing",
+}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _POWER, _LOWERED = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+"), str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "\N{MINUS SIGN}0123456789")
 

@@ -13,11 +13,11 @@ from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
-from sfumato.cli.sparks import bar
+from sfumato.cli.sparks import bar, sketched
 from sfumato.cli.statistic_order import file_name
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.faces.value import Figures, value_picture
+from sfumato.faces.value import Figures
 from unit.drawing.support import PLANE, SEX, WARD, statistic
 
 AGE = ("--column", "age:0:110")
@@ -46,7 +46,7 @@ def drawn(release, width=100, encoding="utf-8"):
     """What a terminal of this width shows."""
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding=encoding), width=width)
-    console.print(value_picture(Figures.of(release, 0.95), console))
+    console.print(sketched(Figures.of(release, 0.95), console))
     console.file.flush()
     return raw.getvalue().decode(encoding)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.drawing.bayes import shape_of, size_of
+from sfumato.drawing.bayes import PAINTER
 from sfumato.errors import ParameterError
 from sfumato.faces.bayes import attributes, counts, evidence, shares
 from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
@@ -112,8 +112,8 @@ def test_of_many_columns_those_are_drawn_that_tell_most():
     )
     found = sorted(attributes(release, 0.95), key=lambda one: -one.distance)
     assert {one.column for one in seen.attributes} == {one.column for one in found[:8]}
-    assert shape_of(seen, stacked=False) == (3, 3) and shape_of(seen, stacked=True) == (9, 1)
-    assert size_of(seen, stacked=True)[1] > size_of(seen)[1]
+    assert PAINTER.shape(seen, False) == (3, 3) and PAINTER.shape(seen, True) == (9, 1)
+    assert PAINTER.size(seen, True)[1] > PAINTER.size(seen, False)[1]
     figure = release.plot()[0, 0].figure
     assert "the 8 columns of 12 that tell most" in figure.legends[0].get_title().get_text().replace("\n", " ")
 

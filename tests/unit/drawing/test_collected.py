@@ -5,18 +5,16 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError
+from sfumato.faces import face_of
 from sfumato.faces.collected import (
     MOST_BARS,
     MOST_PAIRED,
+    CollectedFace,
     Line,
     Pairs,
     Shares,
     association,
-    is_collected,
     one_column,
-    reports_of,
-    seen_of,
-    shape_words,
 )
 from unit.drawing.support import statistic
 
@@ -119,11 +117,11 @@ def test_pictures_on_dark_axes_have_light_curves():
 
 def test_the_curve_is_the_release_and_lies_within_its_band():
     release = density(1)
-    (line,) = seen_of(release, 0.9).panels
+    (line,) = face_of(release, 0.9).picture().panels
     assert isinstance(line, Line)
     assert np.allclose(line.values, release(line.x)) and (line.low <= line.values).all()
     assert (line.values <= line.high).all() and (line.low >= 0).all()
-    wider = seen_of(release, 0.999).panels[0]
+    wider = face_of(release, 0.999).picture().panels[0]
     assert (wider.high >= line.high).all() and (wider.high > line.high).any()
 
 
@@ -141,7 +139,7 @@ def test_the_density_of_one_column_is_what_the_others_add_up_to():
 
 def test_bars_and_whiskers_are_the_tables_of_the_release():
     release = marginals()
-    shares, pairs = seen_of(release, 0.9).panels
+    shares, pairs = face_of(release, 0.9).picture().panels
     assert isinstance(shares, Shares) and isinstance(pairs, Pairs)
     assert shares.names == ("ill = no", "ill = yes", "ward = surgery", "ward = cardiology", "ward = oncology")
     assert np.allclose(shares.values, np.concatenate([release.table("ill"), release.table("ward")]))
@@ -153,12 +151,12 @@ def test_bars_and_whiskers_are_the_tables_of_the_release():
 def test_many_columns_are_cut_and_it_is_said():
     columns = {f"question {j}": YESNO for j in range(MOST_PAIRED + 3)}
     release = marginals(columns)
-    shares, pairs = seen_of(release, 0.95).panels
+    shares, pairs = face_of(release, 0.95).picture().panels
     assert len(shares.names) == MOST_BARS and len(pairs.names) == MOST_PAIRED
     told = texts(release.plot())
     assert f"first 10 of {len(columns)} columns" in told and f"first {MOST_PAIRED} of {len(columns)} columns" in told
     long = marginals({"code": sf.Categorical(list(range(40)))}, ways=1)
-    assert len(seen_of(long, 0.95).panels[0].names) == MOST_BARS and "first 20 categories" in texts(long.plot())
+    assert len(face_of(long).picture().panels[0].names) == MOST_BARS and "first 20 categories" in texts(long.plot())
 
 
 def test_association():
@@ -169,14 +167,16 @@ def test_association():
 
 
 def test_which_releases_are_collected():
-    assert all(is_collected(release) for release in (density(1), marginals(), summary()))
+    assert all(isinstance(face_of(release), CollectedFace) for release in (density(1), marginals(), summary()))
     central = sf.summarize(np.zeros(10), sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0), degree=3)
-    assert not is_collected(central) and not is_collected(statistic("mean"))
+    assert not any(isinstance(face_of(release), CollectedFace) for release in (central, statistic("mean")))
 
 
 def test_words():
-    assert shape_words(density(2)) == "a density, piecewise linear between 5 x 5 lattice points"
-    assert shape_words(marginals(ways=1)) == "the shares of every category of 2 columns"
-    assert shape_words(marginals()).endswith("2 columns, and every table of up to 2 of them")
-    assert shape_words(summary({"age": (0, 110)})) == "3 cosine moments, which answer smooth questions about 1 column"
-    assert [reports_of(release) for release in (density(1), marginals(), summary())] == [PEOPLE] * 3
+    assert face_of(density(2)).content == "a density, piecewise linear between 5 x 5 lattice points"
+    assert face_of(marginals(ways=1)).content == "the shares of every category of 2 columns"
+    assert face_of(marginals()).content.endswith("2 columns, and every table of up to 2 of them")
+    assert (
+        face_of(summary({"age": (0, 110)})).content == "3 cosine moments, which answer smooth questions about 1 column"
+    )
+    assert [face_of(release).reports for release in (density(1), marginals(), summary())] == [PEOPLE] * 3

@@ -13,9 +13,11 @@ import sfumato as sf
 from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.drawing import number, plain, plot, quantity, short
+from sfumato.drawing import plot
 from sfumato.errors import MissingExtraError, ParameterError
-from sfumato.faces.views import sample
+from sfumato.faces import face_of
+from sfumato.faces.promise import short
+from sfumato.faces.words import number, plain
 from sfumato.releases.function import FunctionRelease
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -85,13 +87,13 @@ def test_a_curve_says_what_it_is(line):
 
 def test_a_derivative_says_so(line):
     assert line.derivative().plot().get_title(loc="left") == "derivative along age of the released function"
-    assert "age (twice)" in quantity(line.derivative().derivative())
-    assert "age (3 times)" in quantity(line.derivative().derivative().derivative())
+    assert "age (twice)" in face_of(line.derivative().derivative()).quantity
+    assert "age (3 times)" in face_of(line.derivative().derivative().derivative()).quantity
 
 
 def test_a_target_with_a_name_is_called_by_it():
-    assert quantity(make(sf.Bernstein(3), LINE, target="kernel density")) == "kernel density"
-    assert quantity(make(sf.Bernstein(3), LINE, target="x" * 200)) == "released function"
+    assert face_of(make(sf.Bernstein(3), LINE, target="kernel density")).quantity == "kernel density"
+    assert face_of(make(sf.Bernstein(3), LINE, target="x" * 200)).quantity == "released function"
 
 
 def test_small_numbers_move_their_power_of_ten_to_the_title():
@@ -123,7 +125,7 @@ def test_a_surface_of_a_derivative_says_so(plane):
     left, _ = plane.derivative("bmi").plot()
     assert left.get_title(loc="left").replace("\n", " ").startswith("derivative along bmi of the released function")
     mixed = plane.derivative("age").derivative("bmi")
-    assert quantity(mixed) == "derivative along age and bmi of the released function"
+    assert face_of(mixed).quantity == "derivative along age and bmi of the released function"
 
 
 def test_places_of_uncertain_sign_are_hatched():
@@ -232,7 +234,7 @@ def test_infinite_limits_have_an_edge_in_a_picture():
     low, high = release.band([0.5])
     endless = type("Endless", (), {"band": lambda self, p, c: (np.full(len(p), -np.inf), np.full(len(p), np.inf))})
     stand_in = type("Stand", (endless, sf.DensityRelease), {})
-    seen = sample(stand_in(**vars(release)), 0.95)
+    seen = face_of(stand_in(**vars(release)), 0.95).sampled()
     assert np.isfinite(seen.low).all() and np.isfinite(seen.high).all()
     assert low[0] < seen.values.max() < seen.high.max() and high[0] < seen.high.max()
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import pages as report
-from sfumato.faces.bayes import certain_share, most_telling, spread, told_how
-from sfumato.pages import PublicTest, render
+from sfumato import pages
+from sfumato.faces.bayes import NaiveBayesFace, spread, told_how
+from sfumato.faces.public_test import PublicTest
+from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
-from unit.pages.test_machines import words
+from unit.pages.test_machine import words
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -32,7 +33,7 @@ def _no_warnings():
 @pytest.fixture
 def quick(monkeypatch):
     """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(report, "bayes_pictures", lambda *_: [{"class": "wide", "svg": ""}])
+    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
     return lambda *given, **settings: words(render(*given, **settings))
 
 
@@ -47,8 +48,8 @@ def page(release):
 
 
 def test_what_a_page_says(page, release):
-    text, share = words(page), 100 * certain_share(release, 0.95)
-    first = most_telling(release)[0]
+    text, share = words(page), 100 * NaiveBayesFace(release, 0.95).certain
+    first = NaiveBayesFace(release).telling[0]
     for part in (
         "Naive Bayes classifier of ill from age, sex and ward",
         "Trained on private records, published once with noise.",
@@ -109,8 +110,8 @@ def test_points_all_over_the_box():
 
 
 def test_certainty_falls_with_noise(release):
-    assert certain_share(release, 0.95) > 0.3
-    assert certain_share(bayes({**LINE, **SEX, **WARD}, epsilon=0.01), 0.95) == 0
+    assert NaiveBayesFace(release, 0.95).certain > 0.3
+    assert NaiveBayesFace(bayes({**LINE, **SEX, **WARD}, epsilon=0.01), 0.95).certain == 0
 
 
 def test_how_likelihoods_are_known(release):

@@ -10,16 +10,18 @@ from dataclasses import replace
 import numpy as np
 import pandas
 import pytest
-from sfumato.faces.numbers import above
 
 import sfumato as sf
-from sfumato import pages as report
+from sfumato import pages
 from sfumato.bases.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
-from sfumato.faces.words import column_rows
-from sfumato.pages import _one_in, card, render
+from sfumato.faces import function
+from sfumato.faces.function import FunctionFace
+from sfumato.faces.promise import _one_in
+from sfumato.faces.words import above
+from sfumato.pages import card, render
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
 
@@ -61,7 +63,7 @@ def _no_warnings():
 
 @pytest.fixture(autouse=True)
 def _few_points(monkeypatch):
-    monkeypatch.setattr(report, "_POINTS", 200)
+    monkeypatch.setattr(function, "_POINTS", 200)
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +176,7 @@ def test_pages_are_valid(page):
 def test_categories_are_shown():
     box = sf.Box({"sex": sf.Categorical(("f", EVIL)), "code": sf.Categorical((1, 2))})
     stand_in = type("Stand", (), {"box": box, "expansion": type("E", (), {"derivatives": (0, 0)})})
-    assert [row["values"] for row in column_rows(stand_in)] == [f"f, {EVIL}", "1, 2"]
+    assert [row["values"] for row in FunctionFace(stand_in).column_rows()] == [f"f, {EVIL}", "1, 2"]
 
 
 # --- the picture ------------------------------------------------------------------------------------------------
@@ -440,7 +442,7 @@ def test_the_code_on_a_page_about_densities_runs(tmp_path, monkeypatch, by):
     box = LINE if by is None else sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", "M"))})
     release = dense(box, by=by)
     release.save(tmp_path / "ages.sfumato")
-    report.write(release, tmp_path / "ages.html")
+    pages.write(release, tmp_path / "ages.html")
     page = (tmp_path / "ages.html").read_text("utf-8")
     code = re.search(r"<pre><code>(import sfumato.*?)</code>", page, re.DOTALL).group(1)
     monkeypatch.chdir(tmp_path)

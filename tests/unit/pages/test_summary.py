@@ -7,14 +7,14 @@ import warnings
 
 import numpy as np
 import pytest
-from sfumato.faces.numbers import above, readable
 
 import sfumato as sf
-from sfumato import pages as report
+from sfumato import pages
+from sfumato.faces.words import above, readable
 from sfumato.pages import render
 from sfumato.releases.quality import errors_by_width, share_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
-from unit.pages.test_machines import words
+from unit.pages.test_machine import words
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -32,7 +32,7 @@ def _no_warnings():
 @pytest.fixture
 def quick(monkeypatch):
     """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(report, "summary_pictures", lambda *_: [{"class": "wide", "svg": ""}])
+    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
     return lambda *given, **settings: words(render(*given, **settings))
 
 

@@ -8,11 +8,11 @@ import warnings
 import numpy as np
 import pytest
 
-from sfumato import pages as report
+from sfumato import pages
 from sfumato.faces.curve import Seen, overall, records
 from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SPACE, curve
-from unit.pages.test_machines import words
+from unit.pages.test_machine import words
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -30,7 +30,7 @@ def _no_warnings():
 @pytest.fixture
 def quick(monkeypatch):
     """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(report, "machine_pictures", lambda *_: [{"class": "wide", "svg": ""}])
+    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
     return lambda *given, **settings: words(render(*given, **settings))
 
 
@@ -99,9 +99,9 @@ def test_a_private_number_of_rows_is_not_told(quick):
 def test_figures():
     release = curve(LINE)
     assert overall(release) == pytest.approx(140, abs=0.5)
-    count, low, high = records(release)
+    count, low, high = records(release, 0.95)
     assert low <= count <= high == 20_000
-    assert records(curve(LINE, rows=False))[2] > 20_000
+    assert records(curve(LINE, rows=False), 0.95)[2] > 20_000
     seen = Seen.of(release, 0.95)
     assert seen.known() == 1 and seen.typical("noise") < seen.typical() < seen.typical("worst")
     assert [at for _, at in seen.ends()] == [[0.0], [110.0]]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.drawing import plot, summary_figure
-from sfumato.drawing.summary import axes_needed, caption, in_words, shape_of, size_of
+from sfumato.drawing import figure_of, plot
+from sfumato.drawing.summary import PAINTER
 from sfumato.errors import ParameterError
-from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Plane, Reach, seen_of
+from sfumato.faces import face_of
+from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Plane, Reach, overview
 from sfumato.releases.quality import drawn_width, errors_by_width, sampling_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 
@@ -39,7 +40,7 @@ def titles(axes):
 
 
 def kinds(release, confidence=0.95):
-    return [type(panel) for panel in seen_of(release, confidence).panels]
+    return [type(panel) for panel in overview(release, confidence).panels]
 
 
 def test_one_column_is_drawn_as_a_density_with_its_limits():
@@ -51,14 +52,14 @@ def test_one_column_is_drawn_as_a_density_with_its_limits():
     assert left.get_xlabel() == f"age (bandwidth {110 * width:.3g})"
     own = release.kde(line.get_xdata(), bandwidth=110 * width)
     assert line.get_ydata() == pytest.approx(own.value, abs=1e-9)
-    limits = seen_of(release, 0.95).panels[0].limits
+    limits = overview(release, 0.95).panels[0].limits
     assert (limits.high - limits.value >= 0.99 * own.error).all() and (limits.low <= limits.value).all()
     assert left.get_ylim()[0] == 0
 
 
 def test_limits_follow_the_confidence():
     release = summary(LINE, 10, count=500)
-    close, sure = (seen_of(release, level).panels[0].limits for level in (0.5, 0.99))
+    close, sure = (overview(release, level).panels[0].limits for level in (0.5, 0.99))
     assert (sure.high - sure.low > close.high - close.low).mean() > 0.9
 
 
@@ -85,7 +86,7 @@ def test_two_columns_are_drawn_as_a_map_beside_its_limits():
         "how far its 90 % limits reach"
     )
     assert [ax.get_xlabel() for ax in axes[:2]] == ["age", "age"] and axes[0].get_ylabel() == "bmi"
-    panel = seen_of(release, 0.95).panels[0]
+    panel = overview(release, 0.95).panels[0]
     points = np.array([[panel.x[i], panel.y[j]] for i, j in ((3, 20), (20, 5))])
     own = release.kde(points, bandwidth=[110 * panel.width, 50 * panel.width]).value
     assert panel.limits.value.reshape(len(panel.x), -1)[[3, 20], [20, 5]] == pytest.approx(own, abs=1e-9)
@@ -93,14 +94,14 @@ def test_two_columns_are_drawn_as_a_map_beside_its_limits():
 
 def test_a_map_is_hatched_where_there_may_be_nobody():
     release = summary(PLANE, 6, count=100)
-    assert "hatched: the density may be zero there" in caption(seen_of(release, 0.95))
+    assert "hatched: the density may be zero there" in overview(release, 0.95).caption
     assert len(release.plot()[0].collections) > 2
 
 
 def test_two_columns_that_do_not_interact_are_drawn_by_themselves():
     release = summary(PLANE, 6, 1)
     assert kinds(release) == [Curve, Curve, Reach]
-    assert "no correlation is known to within 0.5" in caption(seen_of(release, 0.95))
+    assert "no correlation is known to within 0.5" in overview(release, 0.95).caption
 
 
 def test_categories_have_bars_with_whiskers(mixed):
@@ -110,7 +111,7 @@ def test_categories_have_bars_with_whiskers(mixed):
     own = [mixed.share({"ward": name}).value for name in WARD["ward"].categories]
     assert [bar.get_width() for bar in axes[3].patches] == pytest.approx(own)
     assert [label.get_text() for label in axes[3].get_yticklabels()] == list(WARD["ward"].categories)
-    bars = seen_of(mixed, 0.95).panels[3]
+    bars = overview(mixed, 0.95).panels[3]
     assert [line.get_xdata().tolist() for line in axes[3].lines] == np.stack(
         [bars.limits.low, bars.limits.high], axis=1
     ).tolist()
@@ -119,7 +120,7 @@ def test_categories_have_bars_with_whiskers(mixed):
 def test_only_categories():
     ax = summary(WARD).plot()
     assert titles(ax) == ["shares of ward"] and ax.figure.axes == [ax]
-    assert "bands" not in caption(seen_of(summary(WARD), 0.95))
+    assert "bands" not in overview(summary(WARD), 0.95).caption
 
 
 def test_of_many_categories_the_largest_are_drawn():
@@ -128,7 +129,7 @@ def test_of_many_categories_the_largest_are_drawn():
 
 
 def test_correlations_are_written_with_their_limits(mixed):
-    panel = seen_of(mixed, 0.95).panels[4]
+    panel = overview(mixed, 0.95).panels[4]
     assert panel.value == pytest.approx(mixed.correlation(["age", "bmi"]).value)
     texts = [text.get_text() for text in mixed.plot()[4].texts]
     assert len(texts) == 2 and texts[0].startswith(f"{panel.value[0, 1]:.2f}\n±") and panel.known[0, 1]
@@ -138,7 +139,7 @@ def test_correlations_are_written_with_their_limits(mixed):
 def test_correlations_that_noise_hides_are_not_shown():
     release = summary(SPACE, 4, 2, count=200)
     assert Correlations not in kinds(release)
-    assert "no correlation is known to within 0.5" in caption(seen_of(release, 0.95))
+    assert "no correlation is known to within 0.5" in overview(release, 0.95).caption
 
 
 def test_correlations_of_many_columns_have_a_bar():
@@ -150,19 +151,20 @@ def test_correlations_of_many_columns_have_a_bar():
 @pytest.mark.parametrize("columns", [8, 40])
 def test_of_many_columns_the_first_are_drawn(columns):
     release = summary({f"x{i}": (0, 1) for i in range(columns)}, 3, 2, count=100)
-    seen = seen_of(release, 0.95)
+    seen = overview(release, 0.95)
     assert sum(isinstance(panel, Curve) for panel in seen.panels) == MOST_COLUMNS
-    assert f"the first 7 columns, and {columns - 7} more are in the file" in caption(seen)
+    assert f"the first 7 columns, and {columns - 7} more are in the file" in seen.caption
 
 
 def test_the_last_panel_takes_what_is_left_of_its_row(mixed):
-    seen = seen_of(mixed, 0.95)
-    assert axes_needed(seen) == 6 and shape_of(seen, stacked=False) == (2, 3) and shape_of(seen, stacked=True) == (6, 1)
-    plane = seen_of(summary(PLANE, 6), 0.95)
-    assert axes_needed(plane) == 3 and shape_of(plane, stacked=False) == (2, 2)
-    wide = summary_figure(plane, size_of(plane), stacked=False).axes
+    seen = overview(mixed, 0.95)
+    assert PAINTER.needed(seen) == 6
+    assert PAINTER.shape(seen, False) == (2, 3) and PAINTER.shape(seen, True) == (6, 1)
+    plane = overview(summary(PLANE, 6), 0.95)
+    assert PAINTER.needed(plane) == 3 and PAINTER.shape(plane, False) == (2, 2)
+    wide = figure_of(plane, stacked=False).axes
     assert wide[2].get_position().width > 1.5 * wide[0].get_position().width
-    tall = summary_figure(plane, size_of(plane, stacked=True), stacked=True).axes
+    tall = figure_of(plane, stacked=True).axes
     assert tall[0].get_position().y0 > tall[1].get_position().y1 > tall[2].get_position().y1
 
 
@@ -174,11 +176,11 @@ def test_a_private_number_of_records():
 
 
 def test_what_a_picture_shows_in_words(mixed):
-    assert in_words(mixed) == (
+    assert face_of(mixed).picture_words == (
         "densities of the numeric columns, shares of categories, how they go together, "
         "the error of a bump's mean against its width"
     )
-    assert in_words(summary(WARD)) == "shares of categories"
+    assert face_of(summary(WARD)).picture_words == "shares of categories"
 
 
 def test_names_are_no_formulas():

@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from sfumato.drawing.machine import size_of
+from sfumato.drawing.machine import PAINTER
 from sfumato.errors import ParameterError
-from sfumato.faces.slices import machine_panels, says_nothing
+from sfumato.faces import face_of
+from sfumato.faces.curve import says_nothing
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -55,7 +56,7 @@ def test_two_columns_are_a_map_beside_how_far_its_band_reaches():
 
 
 def test_what_noise_alone_drew_is_hatched_and_does_not_stretch_the_colours(corner):
-    (panel,) = machine_panels(corner, 0.95)
+    (panel,) = face_of(corner, 0.95).picture().panels
     points = np.stack(np.meshgrid(panel.x, panel.y, indexing="ij"), axis=-1).reshape(-1, 2)
     low, high = corner.band(points, 0.95)
     nothing = (low == 60) & (high == 220)
@@ -71,7 +72,7 @@ def test_what_noise_alone_drew_is_hatched_and_does_not_stretch_the_colours(corne
 
 def test_where_nothing_is_known_at_all_the_release_is_drawn():
     release = curve(PLANE, count=20, epsilon=0.01)
-    (panel,) = machine_panels(release, 0.95)
+    (panel,) = face_of(release, 0.95).picture().panels
     assert panel.unknown.all()
     left, _ = release.plot()
     assert hatches(left) == ["////"]
@@ -86,8 +87,9 @@ def test_limits_within_the_range_say_something():
 
 def test_three_columns_are_drawn_one_by_one_with_the_others_in_the_middle():
     release = curve(SPACE)
-    panels = machine_panels(release, 0.95)
-    assert [panel.column for panel in panels] == [0, 1, 2] and size_of(panels)[0] > 9
+    seen = face_of(release, 0.95).picture()
+    panels = seen.panels
+    assert [panel.column for panel in panels] == [0, 1, 2] and PAINTER.size(seen, False)[0] > 9
     middle = np.array([[55.0, 35.0, 150.0]])
     points = np.repeat(middle, len(panels[1].x), axis=0)
     points[:, 1] = panels[1].x

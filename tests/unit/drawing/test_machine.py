@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.drawing.machine import size_of
+from sfumato.drawing.machine import PAINTER
 from sfumato.errors import ParameterError
-from sfumato.faces.slices import machine_panels, slope_limits, slopes_of
+from sfumato.faces import face_of
+from sfumato.faces.slices import slope_limits, slopes_of
 from unit.drawing.support import LINE, PLANE, SPACE, machine
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -100,7 +101,7 @@ def test_a_regression_shows_its_prediction_in_its_own_units():
 def test_regions_are_those_of_the_labels_and_solid_where_they_are_certain():
     for classes in (("no", "yes"), STAGES):
         release = machine(PLANE, classes=classes)
-        (panel,) = machine_panels(release, 0.95)
+        (panel,) = face_of(release, 0.95).picture().panels
         points = np.stack(np.meshgrid(panel.x, panel.y, indexing="ij"), axis=-1).reshape(-1, 2)
         named = np.array(classes)[panel.wins.argmax(axis=0)].ravel()
         assert (named == release.predict(points)).all()
@@ -139,14 +140,14 @@ def test_a_regression_of_two_columns_has_its_band_beside_it():
 def test_ripples_of_a_flat_band_are_no_news():
     release = machine(PLANE, range=(60, 220), kernel=sf.RBF(0.05), objective=500.0, bound=1e-6)
     release = replace(release, weights=release.weights / 100)
-    (panel,) = machine_panels(release, 0.95)
+    (panel,) = face_of(release, 0.95).picture().panels
     points = np.stack(np.meshgrid(panel.x, panel.y, indexing="ij"), axis=-1).reshape(-1, 2)
     low, high = release.band(points, 0.95)
     reach = np.maximum(high - release(points), release(points) - low)
     assert 0 < np.ptp(reach) < 0.01 * reach.max()
     assert (panel.reach == reach.max()).all()
     assert "everywhere" in release.plot()[1].texts[0].get_text()
-    (rough,) = machine_panels(machine(PLANE, range=(60, 220)), 0.95)
+    (rough,) = face_of(machine(PLANE, range=(60, 220)), 0.95).picture().panels
     assert np.ptp(rough.reach) > 0
 
 
@@ -208,8 +209,9 @@ def test_slopes_of_more_classes_are_dots():
     release = machine(SPACE, kernel=LINEAR, classes=STAGES)
     ax = release.plot()
     assert legend(ax) == list(STAGES) and not ax.patches
-    (panel,) = machine_panels(release, 0.95)
-    assert size_of([panel])[1] > size_of(machine_panels(machine(SPACE, kernel=LINEAR), 0.95))[1]
+    seen, other = (face_of(one, 0.95).picture() for one in (release, machine(SPACE, kernel=LINEAR)))
+    assert len(seen.panels) == 1
+    assert PAINTER.size(seen, False)[1] > PAINTER.size(other, False)[1]
 
 
 def test_other_kernels_are_shown_column_by_column():

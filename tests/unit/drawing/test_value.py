@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sfumato.faces.sampled import HEADLINE, sampled
 
 import sfumato as sf
 from sfumato.bases.quantiles import Grid, Quantiles
@@ -12,8 +11,8 @@ from sfumato.bases.summaries import Given, Tally
 from sfumato.drawing.style import WARN, WARN_ON_DARK
 from sfumato.drawing.value import MOST_BARS
 from sfumato.errors import ParameterError
-from sfumato.faces.value import Figures, digits, selection_of
-from sfumato.faces.words import quantity, subject
+from sfumato.faces.promise import HEADLINE, sampled
+from sfumato.faces.value import Figures, ValueFace, digits
 from unit.drawing.support import PLANE, SEX, WARD, sampled_certificate, statistic
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -114,19 +113,23 @@ def test_entries_have_their_names():
 
 
 def test_how_quantiles_were_chosen():
-    told = selection_of(statistic("quantiles"))
+    told = ValueFace(statistic("quantiles")).selection
     assert told["mechanism"] == "permute-and-flip" and told["candidates"] == 11001 and told["choices"] == 3
     concentrated = statistic("median")
     concentrated = replace(concentrated, guarantee=replace(concentrated.guarantee, epsilon=None, delta=None, rho=0.5))
-    assert selection_of(concentrated)["mechanism"] == "exponential mechanism"
-    assert selection_of(statistic("mean")) is None
+    assert ValueFace(concentrated).selection["mechanism"] == "exponential mechanism"
+    assert ValueFace(statistic("mean")).selection is None
 
 
 def test_names_of_statistics():
-    assert quantity(statistic("mean")) == "mean" and subject(statistic("mean", PLANE)) == "age and bmi"
-    assert quantity(statistic("count")) == "number" and subject(statistic("count")) == "records with age"
-    assert subject(statistic(Tally("count", (1,), True))) == "records"
-    assert quantity(statistic("own")) == "caller's own statistic"
+    def names(*what):
+        face = ValueFace(statistic(*what))
+        return face.quantity, face.subject
+
+    assert names("mean") == ("mean", "age") and names("mean", PLANE) == ("mean", "age and bmi")
+    assert names("count") == ("number", "records with age")
+    assert names(Tally("count", (1,), True))[1] == "records"
+    assert names("own")[0] == "caller's own statistic"
 
 
 # --- pictures ---------------------------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 import sfumato as sf
-from sfumato import pages as report
-from sfumato.faces.machine import PublicTest, certain_share, machine_facts
+from sfumato import pages
+from sfumato.faces import face_of
+from sfumato.faces.public_test import PublicTest
 from sfumato.pages import card, render, write
 from unit.drawing.support import LINE, PLANE, SPACE, machine
 
@@ -39,7 +40,7 @@ def _no_warnings():
 @pytest.fixture
 def quick(monkeypatch):
     """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(report, "machine_pictures", lambda *_: [{"class": "wide", "svg": ""}])
+    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
     return lambda *given, **settings: words(render(*given, **settings))
 
 
@@ -134,7 +135,7 @@ def test_captions(release, said, quick):
 def test_slopes_are_listed(quick):
     release = machine(SPACE, kernel=LINEAR, weights=[[1.5, -0.25, 0.0, 0.0]])
     text = quick(release)
-    reach = machine_facts(release, 0.95)["slopes"]["rows"][0]["reach"]
+    reach = face_of(release, 0.95).page()["machine"]["slopes"]["rows"][0]["reach"]
     assert f"age 1.5 {reach} bmi \N{MINUS SIGN}0.25 {reach}" in text
     several = quick(machine(SPACE, kernel=LINEAR, classes=("a", "b", "c")))
     assert "column a b c noise within" in several
@@ -158,7 +159,7 @@ def test_what_has_no_picture_says_so():
     release = machine(PLANE)
     features = replace(release.handed.features, kernel=None)
     lost = replace(release, handed=replace(release.handed, features=features))
-    assert certain_share(lost, 0.95) is None
+    assert face_of(lost, 0.95).certain is None
     assert "Label certain" not in words(render(lost))
 
 
