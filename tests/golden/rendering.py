@@ -28,7 +28,7 @@ FILES = {file.stem.removesuffix("-v1"): file for file in sorted(HERE.glob("*.sfu
 # These take longest, or show what others show too: `make test-all` compares them.
 SLOW = {"density-matrix", "grouped-density-plane", "laplace", "curve-plane", "curve-space", "naive-bayes-classes"}
 SLOW |= {"learner-bernstein", "learner-objective", "learner-output", "machine-bernstein", "machine-objective"}
-SLOW |= {"summary-cross", "summary-pairs", "session-demo"}
+SLOW |= {"summary-cross", "summary-pairs", "naive-bayes", "curve-private", "density-space", "session-demo"}
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -56,7 +56,7 @@ def _short(word):
     if len(mantissa) <= _DIGITS + 3:
         return word
     number = float(word)
-    return "0.0" if abs(number) < 1e-12 else f"{number:.{_DIGITS}g}"
+    return "0.0" if abs(number) < 1e-8 else f"{number:.{_DIGITS}g}"
 
 
 def plain(text):
@@ -99,6 +99,7 @@ def command(*args, colours=False, width=120):
         mock.patch.dict(os.environ, settings),
         mock.patch("typer.main.get_command", _parsers()),
         mock.patch.object(sys, "argv", ["sfumato", *map(str, args)]),
+        mock.patch.object(sys.modules["__main__"], "__package__", None, create=True),  # not "python -m something"
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

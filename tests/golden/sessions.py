@@ -139,7 +139,7 @@ PLANS = """
 density cohort.csv --column age:0:110 --epsilon 1 --plan
 density cohort.csv --column age:0:110 --epsilon 1 --plan --json
 density cohort.csv --box numbers.toml --epsilon 1 --delta 1e-6 --bandwidth 12,6 --basis binning:9 --plan
-density cohort.csv --column hour:0:24:periodic --by sex=F,M --rho 0.5 --person patient:2 --bandwidth 2 --plan
+density cohort.csv --column hour:0:24:periodic --by sex=F,M --rho 0.5 --person patient:2 --bandwidth 2 --basis binning:9 --plan
 density cohort.csv --column age:0:110 --epsilon 1 --bandwidth 9 --plan --ledger b.db --account clinic
 density cohort.csv --column age:0:110 --epsilon 9 --bandwidth 9 --plan --ledger b.db --account clinic
 statistic cohort.csv mean age --column age:0:110 --epsilon 1 --plan
