@@ -65,6 +65,7 @@ def test_range_bounds_a_function_that_lies_about_its_sensitivity():
     assert found.distance <= certificate.bound
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 def test_fixed_point_sums_stay_within_their_enforced_certificate(norm, relation):

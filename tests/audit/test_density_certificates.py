@@ -389,6 +389,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("honest", [True, False])
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_releases_of_a_worst_pair_stay_within_epsilon_and_too_little_noise_does_not(monkeypatch, name, honest):
@@ -453,6 +454,7 @@ SCORED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("where", "n"), [("interval", 1), ("interval", 6), ("circle", 2), ("circle", 6), ("plane", 4)])
 def test_hunted_neighbours_move_no_cross_validation_further_than_stated(where, n):
     box, shape = SCORED[where]

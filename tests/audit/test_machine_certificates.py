@@ -70,6 +70,7 @@ def output(target):
     return replace(target, mechanism="output")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(HUNTS))
 def test_no_hunted_pair_exceeds_a_certificate(name, small_blocks):
     """The last number says how much of the bound the hunter must reach: it does hunt."""
@@ -328,6 +329,7 @@ def test_the_solver_comes_as_near_as_it_promises(loss, kind, small_blocks):
             assert distance <= tolerance + opened.learner.float_error
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_solver_of_the_hinge_comes_as_near_as_it_promises(kind, small_blocks):
     """By its duality gap, down to the finest tolerance that a learner of any size asks for."""

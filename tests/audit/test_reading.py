@@ -59,6 +59,7 @@ def test_neighbours_cannot_be_told_apart_for_long(seed):
     check(fuzz(10_000, seed=seed))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_where_blocks_of_a_file_end(block):
     """Lines lie across the ends of blocks, and some are longer than any record may be."""
@@ -299,6 +300,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", HOLES)
 def test_a_hole_that_is_put_back_is_found(name):
     hole, doors, container = HOLES[name]

@@ -172,6 +172,7 @@ def worst_quantile_loss(method, name, relation):
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", list(LEVELS))
 @pytest.mark.parametrize("method", list(LAWS))

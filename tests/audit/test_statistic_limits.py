@@ -106,6 +106,7 @@ LIMITED = ["count", "sum", "sum of three", "mean", "mean of three", "variance", 
            "covariance of two", "covariance of three", "histogram", "proportions"]  # fmt: skip
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("name", LIMITED)

@@ -77,6 +77,7 @@ def test_two_columns(plane):
     assert release(points) == pytest.approx(truth(data, points, [1.0, 0.6], PLANE), abs=0.002)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("matrix", [[[1.0, 0.4], [0.4, 0.5]], [[1.0, -0.4], [-0.4, 0.5]], [[1.0, 0.0], [0.0, 0.36]]])
 def test_a_bandwidth_matrix(matrix):
     """Negative and zero covariances are covariances too."""

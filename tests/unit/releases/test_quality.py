@@ -52,6 +52,7 @@ def test_coefficients_give_the_function_back(width):
 # --- errors -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("columns", "degree", "interactions"),
     [(LINE, 8, "full"), (PLANE, 6, "full"), (PLANE, 8, "cross"), ({**PLANE, "z": (0, 1)}, 6, 2)],
@@ -184,6 +185,7 @@ def test_densities_are_those_that_the_summary_answers():
     assert (found.high - found.value >= own.error * 0.99).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", [{}, {"delta": 1e-6}, {"neighbours": "add-remove"}])
 def test_limits_of_a_density_hold_at_all_points_at_once(grant):
     """One false alarm in 10**9: of 400 noises no more than this many may leave the limits anywhere."""

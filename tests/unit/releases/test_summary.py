@@ -199,6 +199,7 @@ def test_jackson_damping_leaves_categories_alone(mixed):
     assert found.value == pytest.approx(KINDS[:, 1].mean(), abs=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 100.0])
 def test_balanced_answers_never_have_larger_bounds(epsilon):
     summary = exact(RECORDS, PLANE, sf.Cosines(8), sf.Privacy(epsilon=epsilon, delta=1e-6), "gaussian")
