@@ -15,8 +15,8 @@ from sfumato.cli.local_files import Reading
 from sfumato.cli.local_words import protocol_data, protocol_words, rejected_lines
 from sfumato.cli.options import signing_key
 from sfumato.cli.output import facts, printable, show, table, working
-from sfumato.cli.pictures import draw
 from sfumato.cli.publishing import Outputs, write_report
+from sfumato.drawing.files import draw
 from sfumato.errors import ParameterError
 from sfumato.faces import face_of
 from sfumato.faces.promise import guarantee_words

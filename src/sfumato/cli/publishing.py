@@ -14,13 +14,13 @@ import typer
 from rich.text import Text
 
 import sfumato as sf
+from sfumato import drawing, pages
 from sfumato.cli.options import blaming, declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
-from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import sketched
+from sfumato.drawing.files import check_format, draw
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.extras import need
 from sfumato.faces import CONFIDENCE, face_of
 from sfumato.faces.base import Facts
 from sfumato.faces.promise import guarantee_words
@@ -103,9 +103,9 @@ class Outputs:
                     check_format(path)
             seen[path.resolve()] = f"the file of {option}"
         if report is not None:
-            need("jinja2", "plot")
-        if report is not None or picture is not None:
-            need("matplotlib", "plot")
+            pages.check_installed()
+        if picture is not None:
+            drawing.check_installed()
         return cls(release, report, picture)
 
     def check_apart(self, account: sf.Account) -> None:

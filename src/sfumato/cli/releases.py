@@ -87,7 +87,8 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
     data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
     parts: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
     sketch = face.sketch()
-    parts += [] if sketch is None else [sketched(sketch, screen()) or "", ""]
+    drawn = sketched(sketch, screen())
+    parts += [*([] if drawn is None else [drawn]), *([] if sketch is None else [""])]
     show(ctx, data, Text(printable(file), style="bold"), "", *parts, facts(rows))
 
 
@@ -193,7 +194,7 @@ def plot(
 
     A naive Bayes classifier is drawn as its likelihoods, column by column. A statistic is drawn with its limits.
     """
-    from sfumato.cli.pictures import draw
+    from sfumato.drawing.files import draw
 
     release = of_group(load(ctx, file), group)
     path = output_path(file, output, ".png")

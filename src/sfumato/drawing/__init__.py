@@ -7,6 +7,7 @@ and labels are added.
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PAINTERS", "figure_of", "plot"]
+__all__ = ["PAINTERS", "check_installed", "figure_of", "plot", "svg_of"]
 
 PAINTERS: dict[type, Painter] = {
     Views: function.PAINTER,
@@ -39,6 +40,11 @@ PAINTERS: dict[type, Painter] = {
     Overview: summary.PAINTER,
     Collection: collected.PAINTER,
 }
+
+
+def check_installed() -> None:
+    """Say in time that an extra is missing."""
+    need("matplotlib", "plot")
 
 
 def plot(release: Any, ax: Any = None, confidence: float = CONFIDENCE) -> Any:
@@ -81,6 +87,14 @@ def figure_of(seen: Any, stacked: bool) -> Figure:
     made: Figure = need("matplotlib.figure", "plot").Figure(figsize=size, layout="constrained")
     _filled(made, seen, stacked)
     return made
+
+
+def svg_of(seen: Any, stacked: bool) -> bytes:
+    """A picture for a page, as an SVG document whose words stay words."""
+    buffer = io.BytesIO()
+    with need("matplotlib", "plot").rc_context({**style(), "svg.fonttype": "none", "svg.hashsalt": "sfumato"}):
+        figure_of(seen, stacked).savefig(buffer, format="svg", transparent=True)
+    return buffer.getvalue()
 
 
 def _filled(figure: Figure, seen: Any, stacked: bool) -> Any:

@@ -181,7 +181,7 @@ class Face(ABC):
             "confidence": f"{100 * self.confidence:.10g} %",
             "promise": promise_facts(promise),
             "random": sampled(promise.confidence, promise.assumptions),
-            "certificate": self.certificate(),
+            "certificate": self.bound(),
             "receipt": release.receipt,
             "noise": None if law is None else noise_facts(law),
             "parts": self.parts,
@@ -193,7 +193,7 @@ class Face(ABC):
             "test": None,
         }
 
-    def certificate(self) -> dict[str, Any] | None:
+    def bound(self) -> dict[str, Any] | None:
         """The bound behind the noise, in the words of this kind."""
         if self.release.law is None:
             return None

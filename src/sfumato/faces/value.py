@@ -324,10 +324,10 @@ class ValueFace(Face):
             **{name: exact(told[name]) for name in ("lowest", "highest", "step")},
         }
 
-    def certificate(self) -> dict[str, Any]:
+    def bound(self) -> dict[str, Any]:
         """The bound behind the noise; behind a choice, what one unit can do to a rank."""
         promise = self.release.guarantee
-        return super().certificate() or {
+        return super().bound() or {
             "norm": "change of the rank of any candidate, in records",
             "bound": exact(float(rows_per_unit(promise.unit))),
             "relation": "replaced" if promise.neighbours == "replace" else "added or removed",

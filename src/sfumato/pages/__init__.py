@@ -12,6 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from sfumato import drawing
 from sfumato._version import __version__
 from sfumato.checks import probability
 from sfumato.codec import write_plain
@@ -22,7 +23,13 @@ from sfumato.pages.cards import card
 from sfumato.pages.pictures import pictures
 from sfumato.pages.text import printable
 
-__all__ = ["card", "facts", "render", "write"]
+__all__ = ["card", "check_installed", "facts", "render", "write"]
+
+
+def check_installed() -> None:
+    """Say in time that an extra is missing."""
+    need("jinja2", "plot")
+    drawing.check_installed()
 
 
 def write(
@@ -37,8 +44,7 @@ def render(
 ) -> str:
     """The page as text; ``name`` is what the code on it calls the file of the release."""
     probability("confidence", confidence)
-    for package in ("jinja2", "matplotlib"):
-        need(package, "plot")
+    check_installed()
     face = face_of(release, confidence)
     page: str = _template(face.kind).render(facts(face, name, tested))
     return page

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from sfumato.drawing import figure_of
-from sfumato.drawing.style import ACCENT, HAIR, INK, MUTED, SERIES, WARN, style
+from sfumato.drawing import svg_of
+from sfumato.drawing.style import ACCENT, HAIR, INK, MUTED, SERIES, WARN
 from sfumato.errors import ParameterError
 from sfumato.extras import need
 from sfumato.faces import Face
@@ -33,11 +32,7 @@ def pictures(face: Face) -> list[dict[str, Any]]:
 
 
 def _picture(key: str, words: str, seen: Any) -> dict[str, Any]:
-    settings = {**style(), "svg.fonttype": "none", "svg.hashsalt": "sfumato"}
-    buffer = io.BytesIO()
-    with need("matplotlib", "plot").rc_context(settings):
-        figure_of(seen, stacked=key == "narrow").savefig(buffer, format="svg", transparent=True)
-    root = ET.fromstring(buffer.getvalue())  # noqa: S314 - matplotlib wrote it a line ago
+    root = ET.fromstring(svg_of(seen, stacked=key == "narrow"))  # noqa: S314 - matplotlib wrote it a line ago
     _clean(root, f"{key}-")
     for name in ("width", "height", "version"):
         root.attrib.pop(name, None)

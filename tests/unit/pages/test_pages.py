@@ -346,7 +346,7 @@ def test_rounding_never_flatters():
     assert above(1.00001) == "1.001"
     assert above(0.0) == "0"
     assert _one_in(3e-7) == "3,333,333"
-    assert "10<sup>15</sup>" in _one_in(1e-15)
+    assert "10<sup>15</sup>" in _one_in(1e-15).__html__()
 
 
 # --- densities --------------------------------------------------------------------------------------------------

@@ -1,12 +1,16 @@
-"""What a release shows of itself: a picture, a page, a card in a notebook.
+"""What a release does with the help of those who sit above it: pictures, pages, cards, questions in words.
 
-The painters sit above the releases, and are imported only when they are asked for.
+The package tells here where they are, so that no room imports from a higher one, and each is imported when asked for.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
+
+# By what they do; ``sfumato/__init__.py`` fills it in.
+UPWARDS: dict[str, Callable[..., Any]] = {}
 
 
 class Shown:
@@ -20,18 +24,13 @@ class Shown:
         ax
             Axes to draw on: one for one column, a pair for two (one for a classifier). By default a new figure is made.
         """
-        from sfumato.drawing import plot
-
-        return plot(self, ax, confidence)
+        return UPWARDS["plot"](self, ax, confidence)
 
     def report(self, path: str | os.PathLike[str], confidence: float = 0.95) -> None:
         """Write one self-contained HTML page: the picture, the guarantee in words, what it rests on, its error."""
-        from sfumato.pages import write
-
-        write(self, path, confidence)
+        UPWARDS["report"](self, path, confidence)
 
     def _repr_html_(self) -> str:
         """A small card for notebooks."""
-        from sfumato.pages import card
-
-        return card(self)
+        card: str = UPWARDS["card"](self)
+        return card
