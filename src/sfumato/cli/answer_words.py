@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.checks import one_of, probability
 from sfumato.cli.options import blaming, load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
 from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
+from sfumato.faces import face_of
 from sfumato.faces.words import rounded
 from sfumato.releases.answers import Answer
 from sfumato.releases.quality import together
@@ -63,10 +63,10 @@ def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidenc
     return [Told(told.question, told.answer, notes(told, damping)) for told in found]
 
 
-def load_summary(ctx: typer.Context, path: Path) -> sf.SummaryRelease:
+def load_summary(ctx: typer.Context, path: Path) -> Any:
     """Load a release, refusing one that is no summary."""
     release = load(ctx, path)
-    if not isinstance(release, sf.SummaryRelease):
+    if "answer" not in face_of(release).serves:
         raise ParameterError(
             f"{path}: a release of kind {release.kind!r}, questions need a summary; 'sfumato summarize' makes one"
         )

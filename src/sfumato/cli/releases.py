@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.cli.options import Confidence, load, settings
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.errors import OutsideBoxError, ParameterError
@@ -18,28 +17,30 @@ Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
-def load_function(ctx: typer.Context, path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease:
+def load_function(ctx: typer.Context, path: Path) -> Any:
     """Load a release, refusing one that is neither a function nor a group of them."""
+    from sfumato.faces import face_of
+
     release = load(ctx, path)
-    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease):
-        other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect", "summary": "answer"}.get(
-            release.kind
-        )
-        hint = "" if other is None else f"; use 'sfumato {other}'"
+    face = face_of(release)
+    if "evaluate" not in face.serves:
+        hint = "" if face.use is None else f"; use 'sfumato {face.use}'"
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function{hint}")
     return release
 
 
 def of_group(release: Any, group: str | None) -> Any:
     """The release, or the one of its groups that ``--group`` names."""
+    from sfumato.faces import face_of
+
     if group is None:
         return release
-    if not isinstance(release, sf.GroupedDensityRelease):
+    groups = {str(category): part for category, part in face_of(release).groups.items()}
+    if not groups:
         raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
-    found = [category for category in release.groups if str(category) == group]
-    if not found:
-        raise ParameterError(f"--group must be one of {', '.join(map(str, release.groups))}, got {group!r}")
-    return release[found[0]]
+    if group not in groups:
+        raise ParameterError(f"--group must be one of {', '.join(groups)}, got {group!r}")
+    return groups[group]
 
 
 def output_path(file: Path, given: Path | None, suffix: str) -> Path:
@@ -133,6 +134,7 @@ def evaluate(
 ) -> None:
     """Evaluate a release at the points of a CSV file, with its band; every group of one, one after the other."""
     from sfumato.cli.points import read_points, values_csv
+    from sfumato.faces import face_of
 
     release = of_group(load_function(ctx, file), group)
     target = None if output is None else output_path(file, output, ".csv")
@@ -140,7 +142,7 @@ def evaluate(
     settled = {"confidence": confidence, "outside": outside, **({} if include is None else {"include": include})}
     with working(ctx, f"evaluating {len(at):,} points"):
         found = _groups_at(release, at, settled)
-    by = [release.by] if isinstance(release, sf.GroupedDensityRelease) else []
+    by = [name for name in (face_of(release).by,) if name is not None]
     names = [*release.box.names, *by, "value", "low", "high"]
     text = values_csv(names, [[*row, *[group][: len(by)], *rest] for group, row, *rest in found])
     if target is not None:
@@ -156,8 +158,9 @@ def _groups_at(release: Any, at: Any, settled: dict[str, Any]) -> list[tuple[Any
     """Group, point, value and limits, one group after the other; one group without a name where there are none."""
     import numpy as np
 
-    groups = release.parts if isinstance(release, sf.GroupedDensityRelease) else {None: release}
-    rows = []
+    from sfumato.faces import face_of
+
+    groups, rows = face_of(release).groups or {None: release}, []
     # A file from a stranger may hold huge coefficients; what overflows shows in the values.
     with np.errstate(all="ignore"):
         for name, part in groups.items():

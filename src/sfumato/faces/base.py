@@ -1,8 +1,9 @@
 """What a release of any kind says of itself: in a terminal, as data, on a page, on a card, in a picture.
 
-A kind of release has one face, and a fact is told there once. ``rows`` is what a terminal says, ``data`` the same for
-programs, ``page`` the sections of the report, ``card`` a few lines for a notebook, ``code`` how to use it, ``picture``
-what to draw, as data. Numpy only: ``drawing`` draws pictures, ``pages`` lays pages out.
+A kind of release has one face, and a fact is told there once; ``title`` and ``rows`` are all that a face must have.
+``rows`` is what a terminal says, ``data`` the same for programs, ``page`` what the report's template of this kind needs,
+``card`` a few lines for a notebook, ``code`` how to use it, ``picture`` what to draw, as data. Numpy only: ``drawing``
+draws pictures, ``pages`` lays pages out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 from sfumato.codec import encode_box, encode_guarantee, encode_law
 from sfumato.core.box import Categorical
 from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
 from sfumato.faces.promise import (
     certificate_facts,
     guarantee_words,
@@ -54,11 +56,13 @@ class Face(ABC):
         Of every band and of all limits that it tells.
     """
 
-    kind: ClassVar[str]  # names the templates of its sections
+    kind: ClassVar[str] = "page"  # names its template; this one says what a terminal says
     thing: ClassVar[str] = "function"
     parts: ClassVar[str] = "coefficients"  # what received noise
     part: ClassVar[str] = "coefficient"  # one of them
     joined: ClassVar[str] = "of"  # what stands between its name and those of its columns
+    serves: ClassVar[tuple[str, ...]] = ()  # commands that need a release of this kind, or of one like it
+    use: ClassVar[str | None] = None  # the command to use where another one was tried
 
     def __init__(self, release: Any, confidence: float = CONFIDENCE) -> None:
         self.release = release
@@ -104,6 +108,16 @@ class Face(ABC):
         """What is predicted, if anything is."""
         return None
 
+    @property
+    def by(self) -> str | None:
+        """The column that tells groups apart, if one does."""
+        return None
+
+    @property
+    def groups(self) -> dict[Any, Any]:
+        """The releases of single groups; none where there are no groups."""
+        return {}
+
     # --- terminal and programs --------------------------------------------------------------------------------
 
     @abstractmethod
@@ -123,9 +137,9 @@ class Face(ABC):
         told = [value if name == "target" else f"{name}: {value}" for name, value in self.release.target]
         return "target", told
 
-    @abstractmethod
     def data(self) -> dict[str, Any]:
         """The same as ``rows``, as plain data."""
+        return {name: lines[0] if len(lines) == 1 else lines for name, lines in self.rows()}
 
     def common_data(self) -> dict[str, Any]:
         """Everything public that all kinds have, but their coefficients, as plain data."""
@@ -144,13 +158,13 @@ class Face(ABC):
 
     # --- page, card, code -------------------------------------------------------------------------------------
 
-    @abstractmethod
     def page(self) -> dict[str, Any]:
-        """What the sections of the report say of this kind: ``lead`` and what its own templates need."""
+        """What the template of this kind needs beyond what all need."""
+        return {}
 
-    @abstractmethod
     def card(self) -> list[tuple[str, str]]:
         """What a card says of this kind."""
+        return [(name, "; ".join(lines)) for name, lines in self.rows()]
 
     def card_rows(self) -> list[tuple[str, str]]:
         """All that a card says."""
@@ -161,9 +175,9 @@ class Face(ABC):
         """The box in a line."""
         return ", ".join(f"{row['name']}: {row['values']}" for row in self.column_rows())
 
-    @abstractmethod
     def code(self, name: str) -> str:
         """How to use it; ``name`` is what the file is called."""
+        return "\n".join([*self.first_lines(name), "help(release)"])
 
     def common_page(self) -> dict[str, Any]:
         """What a page says of every kind."""
@@ -229,14 +243,14 @@ class Face(ABC):
 
     # --- pictures ---------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def picture(self) -> Any:
-        """What to draw, as data; a refusal where paper cannot show it."""
+        """What to draw, as data of a type that has a painter; a refusal where paper cannot show it."""
+        raise ParameterError(f"a release of kind {self.release.kind!r} has no picture")
 
     @property
-    @abstractmethod
     def picture_words(self) -> str:
         """The same for those who do not see it."""
+        return self.heading
 
     def sketch(self, asked: Asked | None = None) -> Any:
         """What a terminal draws before the facts, as data; None for nothing, empty for nothing but its place."""

@@ -172,6 +172,7 @@ class NaiveBayesFace(Face):
     """What a naive Bayes classifier says of itself."""
 
     kind = "bayes"
+    serves, use = ("predict",), "predict"
     joined = "from"
     parts = "counts and sums"
     quantity = "naive Bayes classifier"

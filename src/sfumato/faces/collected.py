@@ -242,6 +242,7 @@ class CollectedDensityFace(CollectedFace):
     """What a density from reports says of itself."""
 
     what = "Density"
+    serves = ("evaluate",)
     release: CollectedDensity
 
     @property
@@ -412,6 +413,7 @@ class CollectedSummaryFace(CollectedFace):
     """What a summary from reports says of itself."""
 
     what = "Summary"
+    serves, use = ("answer",), "answer"
     release: SummaryRelease
 
     @property

@@ -91,6 +91,7 @@ class CurveFace(Face):
     """What a regression curve says of itself."""
 
     kind = "curve"
+    serves = ("evaluate", "predict")
     joined = "on"
     quantity = "regression"
     release: CurveRelease

@@ -106,12 +106,8 @@ class _Densities(Face):
     """What one density and densities by group have in common."""
 
     kind = "density"
+    serves, use = ("evaluate",), "evaluate"
     release: DensityRelease | GroupedDensityRelease
-
-    @property
-    def by(self) -> str | None:
-        """The column that tells groups apart, if one does."""
-        return None
 
     @property
     @abstractmethod
@@ -362,6 +358,10 @@ class GroupedDensityFace(_Densities):
     @property
     def by(self) -> str:
         return self.release.by
+
+    @property
+    def groups(self) -> dict[Any, Any]:
+        return self.release.parts
 
     @property
     def densities(self) -> dict[str, DensityRelease]:

@@ -30,6 +30,7 @@ class FunctionFace(Face):
     """What a function says of itself."""
 
     kind = "function"
+    serves, use = ("evaluate",), "evaluate"
     release: FunctionRelease
 
     @property

@@ -36,6 +36,7 @@ class MachineFace(Face):
     """What a learner says of itself."""
 
     kind = "machine"
+    serves, use = ("predict",), "predict"
     joined = "from"
     release: MachineRelease
 

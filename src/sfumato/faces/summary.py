@@ -201,6 +201,7 @@ class SummaryFace(Face):
     """What a summary says of itself."""
 
     kind = "summary"
+    serves, use = ("answer",), "answer"
     thing = "summary"
     parts, part = "sums", "sum"
     release: SummaryRelease

@@ -168,6 +168,7 @@ class ValueFace(Face):
     """What a statistic says of itself."""
 
     kind = "value"
+    use = "inspect"
     thing = "statistic"
     parts, part = "numbers", "number"
     release: ValueRelease
