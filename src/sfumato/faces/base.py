@@ -1,7 +1,7 @@
 """What a release of any kind says of itself: in a terminal, as data, on a page, on a card, in a picture.
 
 A kind of release has one face, and a fact is told there once; ``title`` and ``rows`` are all that a face must have.
-``rows`` is what a terminal says, ``data`` the same for programs, ``page`` what the report's template of this kind needs,
+``rows`` is what a terminal says, ``data`` the same for programs, ``page`` what its template needs,
 ``card`` a few lines for a notebook, ``code`` how to use it, ``picture`` what to draw, as data. Numpy only: ``drawing``
 draws pictures, ``pages`` lays pages out.
 """

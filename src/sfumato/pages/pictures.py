@@ -38,11 +38,8 @@ def _picture(key: str, words: str, seen: Any) -> dict[str, Any]:
         root.attrib.pop(name, None)
     root.set("role", "img")
     root.set("aria-label", plain(words, 300))
-    return {
-        "class": key,
-        "words": f"{words[0].upper()}{words[1:]}.",
-        "svg": need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode")),
-    }
+    svg = need("markupsafe", "plot").Markup(ET.tostring(root, encoding="unicode"))
+    return {"class": key, "words": f"{words[0].upper()}{words[1:]}.", "svg": svg}
 
 
 def _clean(element: ET.Element, prefix: str) -> None:

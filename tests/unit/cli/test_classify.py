@@ -345,14 +345,6 @@ def test_a_kernel_that_no_file_holds(sfumato, files):
     assert face_of(lost).data()["certain"] is None and dict(face_of(lost).rows())["certain"][0].startswith("unknown")
 
 
-def test_a_file_may_say_anything_of_itself(learners):
-    from dataclasses import replace
-
-    odd = replace(sf.load(learners / "output.sfumato"), target=(("target", "x"), ("C (times the mean loss)", "much")))
-    assert face_of(odd).data()["C"] is None
-    assert dict(face_of(odd).rows())["loss"] == ["hinge"]
-
-
 def test_plot_report_and_evaluate(sfumato, learners, tmp_path):
     path = learners / "objective.sfumato"
     assert sfumato("plot", path, "-o", "m.png").out == "m.png\n"

@@ -9,7 +9,6 @@ import pytest
 import sfumato as sf
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.records import Piece
-from sfumato.faces import face_of
 from unit.drawing.support import LINE, SEX, WARD, bayes
 
 LABEL = ("--label", "disease=no,yes")
@@ -172,13 +171,6 @@ def test_a_picture_of_too_many_classes_is_refused_before_anything_is_spent(sfuma
         2, "--plot: a picture tells 6 classes apart, got 7"
     )
     assert not (here / "model.sfumato").exists()
-
-
-def test_many_columns_are_cut_short():
-    release = bayes({f"x{i}": sf.Categorical(["a", "b"]) for i in range(15)}, count=200)
-    lines = dict(face_of(release).rows())["columns"]
-    assert len(lines) == 14 and lines[12] == "and 3 columns more that tell less"
-    assert len(face_of(release).data()["columns"]) == 15
 
 
 # --- the other commands -----------------------------------------------------------------------------------------

@@ -232,15 +232,6 @@ def test_boxes_and_responses(here):
 # --- words and small pictures -----------------------------------------------------------------------------------
 
 
-def test_a_curve_that_says_nothing_says_so():
-    told = dict(face_of(curve(LINE, count=20, epsilon=0.01)).rows())
-    assert told["band"] == [
-        "the whole range everywhere: too few records for this promise, bandwidth and number of columns"
-    ]
-    part = dict(face_of(curve(LINE, least=0.3, most=0.7)).rows())["band"]
-    assert part[1].startswith("known on ") and len(dict(face_of(curve(LINE)).rows())["band"]) == 1
-
-
 def test_small_pictures():
     release = curve(LINE)
     lines = str(sketched(face_of(release).sketch(), screen())).splitlines()

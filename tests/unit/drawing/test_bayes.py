@@ -1,7 +1,6 @@
 """Pictures of naive Bayes classifiers: shares of classes, and likelihoods column by column."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,13 +67,6 @@ def test_categories_have_bars(release):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["F", "M"] and ax.get_ylim()[0] > ax.get_ylim()[1]
 
 
-def test_limits_of_a_category_are_those_of_its_count_over_all(release):
-    counted, sex = release.likelihoods[1], attributes(release, 0.95)[1]
-    low, high = counted.limits(np.array(["F", "M"], dtype=object), 0.975, "total", "clip")
-    least, most = counted.count_limits(0.975)
-    assert sex.low == pytest.approx((low / most).T) and sex.high == pytest.approx(np.minimum(high / least, 1).T)
-
-
 def test_normal_likelihoods(release):
     normal = bayes(likelihood="normal")
     ax = normal.plot()[1]
@@ -93,15 +85,6 @@ def test_one_legend_tells_classes_apart(release):
 
 
 # --- what tells most --------------------------------------------------------------------------------------------
-
-
-def test_a_column_in_which_classes_differ_tells_much():
-    told = attributes(bayes({**LINE, **WARD, **SEX}), 0.95)
-    assert told[0].distance > 0.85 and 0.5 < told[2].distance < 0.7 and told[1].distance > told[2].distance
-    whole = bayes({**LINE, **SEX})
-    age, sex = whole.likelihoods
-    flat = replace(whole, likelihoods=(age, replace(sex, numbers=np.full_like(sex.numbers, 500.0))))
-    assert attributes(flat, 0.95)[1].distance == pytest.approx(0, abs=1e-9)
 
 
 def test_of_many_columns_those_are_drawn_that_tell_most():

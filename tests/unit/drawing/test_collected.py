@@ -9,14 +9,11 @@ from sfumato.faces import face_of
 from sfumato.faces.collected import (
     MOST_BARS,
     MOST_PAIRED,
-    CollectedFace,
     Line,
     Pairs,
     Shares,
     association,
-    one_column,
 )
-from unit.drawing.support import statistic
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -125,18 +122,6 @@ def test_the_curve_is_the_release_and_lies_within_its_band():
     assert (wider.high >= line.high).all() and (wider.high > line.high).any()
 
 
-def test_the_density_of_one_column_is_what_the_others_add_up_to():
-    release = density(3, 4)
-    for place, name in enumerate(release.box.names):
-        own = one_column(release, name)
-        whole = release.masses.reshape(4, 4, 4).sum(axis=tuple(i for i in range(3) if i != place))
-        assert np.allclose(own.masses, whole) and own.box.names == (name,)
-        assert own.mass_error == pytest.approx(4 * release.mass_error)
-        points = np.linspace(0, 110, 2001)[:, None]
-        assert np.trapezoid(own(points), points[:, 0]) == pytest.approx(1, abs=1e-3)
-    assert one_column(density(1), "age").box.dimension == 1
-
-
 def test_bars_and_whiskers_are_the_tables_of_the_release():
     release = marginals()
     shares, pairs = face_of(release, 0.9).picture().panels
@@ -157,26 +142,3 @@ def test_many_columns_are_cut_and_it_is_said():
     assert f"first 10 of {len(columns)} columns" in told and f"first {MOST_PAIRED} of {len(columns)} columns" in told
     long = marginals({"code": sf.Categorical(list(range(40)))}, ways=1)
     assert len(face_of(long).picture().panels[0].names) == MOST_BARS and "first 20 categories" in texts(long.plot())
-
-
-def test_association():
-    assert association(np.array([[0.3, 0.3], [0.2, 0.2]])) == 0
-    assert association(np.array([[0.5, 0.0, 0.0], [0.0, 0.25, 0.25]])) == 1
-    assert association(np.array([[1.0, 0.0], [0.0, 0.0]])) == 0  # one category says nothing
-    assert 0.2 < association(np.array([[0.35, 0.15], [0.2, 0.3]])) < 0.4
-
-
-def test_which_releases_are_collected():
-    assert all(isinstance(face_of(release), CollectedFace) for release in (density(1), marginals(), summary()))
-    central = sf.summarize(np.zeros(10), sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0), degree=3)
-    assert not any(isinstance(face_of(release), CollectedFace) for release in (central, statistic("mean")))
-
-
-def test_words():
-    assert face_of(density(2)).content == "a density, piecewise linear between 5 x 5 lattice points"
-    assert face_of(marginals(ways=1)).content == "the shares of every category of 2 columns"
-    assert face_of(marginals()).content.endswith("2 columns, and every table of up to 2 of them")
-    assert (
-        face_of(summary({"age": (0, 110)})).content == "3 cosine moments, which answer smooth questions about 1 column"
-    )
-    assert [face_of(release).reports for release in (density(1), marginals(), summary())] == [PEOPLE] * 3

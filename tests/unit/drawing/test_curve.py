@@ -8,7 +8,6 @@ import pytest
 from sfumato.drawing.machine import PAINTER
 from sfumato.errors import ParameterError
 from sfumato.faces import face_of
-from sfumato.faces.curve import says_nothing
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -77,12 +76,6 @@ def test_where_nothing_is_known_at_all_the_release_is_drawn():
     left, _ = release.plot()
     assert hatches(left) == ["////"]
     left.figure.canvas.draw()
-
-
-def test_limits_within_the_range_say_something():
-    release = curve(LINE)
-    low, high = np.array([60.0, 60.0, 61.0]), np.array([220.0, 219.0, 220.0])
-    assert says_nothing(release, low, high).tolist() == [True, False, False]
 
 
 def test_three_columns_are_drawn_one_by_one_with_the_others_in_the_middle():

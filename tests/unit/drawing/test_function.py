@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -16,8 +15,6 @@ from sfumato.core.certificate import Certificate
 from sfumato.drawing import plot
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.faces import face_of
-from sfumato.faces.promise import short
-from sfumato.faces.words import number, plain
 from sfumato.releases.function import FunctionRelease
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -320,46 +317,6 @@ def test_long_names_leave_room_for_the_picture():
     left, right = make(sf.Bernstein(2), sf.Box({"y" * 300: (0, 1), "long " * 50: (0, 1)})).plot()
     assert min(left.get_position().width, right.get_position().width) > 0.2
     assert min(left.get_position().height, right.get_position().height) > 0.4
-
-
-def test_names_become_one_printable_line():
-    assert plain("a\nb\u202ec") == "a b\ufffdc"
-    assert plain("\u0646\u200c\u0627") == "\u0646\u200c\u0627"  # some scripts need the joiners
-    assert plain("x" * 61) == "x" * 59 + "…"
-
-
-def test_the_guarantee_in_short():
-    guarantee = make(sf.Bernstein(2), LINE).guarantee
-    assert short(replace(guarantee, delta=1e-6)) == "epsilon = 1, delta = 1e-06, replace one row"
-    assert short(replace(guarantee, epsilon=None, delta=None, rho=0.5, neighbours="add-remove")) == (
-        "rho = 0.5, add or remove one row"
-    )
-    assert short(replace(guarantee, unit=sf.Person("id", 3), model="local", confidence=0.9)) == (
-        "random differential privacy, not differential privacy (gamma = 0.1): epsilon = 1, replace one person (up to 3 "
-        "rows), local model"
-    )
-
-
-def test_an_epsilon_is_never_rounded():
-    guarantee = make(sf.Bernstein(2), LINE).guarantee
-    assert short(replace(guarantee, epsilon=1.0000000001)).startswith("epsilon = 1.0000000001,")
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (0.0, "0"),
-        (1.0, "1"),
-        (-0.00123, "−0.00123"),
-        (123456.0, "123,000"),
-        (0.00099996, "0.001"),
-        (9.999e-5, "1\xa0×\xa010⁻⁴"),
-        (1.234e-7, "1.23\xa0×\xa010⁻⁷"),
-        (-9.99e12, "−9.99\xa0×\xa010¹²"),
-    ],
-)
-def test_numbers_for_reading(value, words):
-    assert number(value) == words
 
 
 # --- optional dependencies --------------------------------------------------------------------------------------

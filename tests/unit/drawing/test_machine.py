@@ -171,18 +171,6 @@ def test_slopes_are_changes_over_the_width_of_the_box():
     assert legend(ax)[:2] == ["a rise speaks for no", "a rise speaks for yes"]
 
 
-def test_limits_of_slopes_hold_for_what_noise_does():
-    for settings in ({}, {"objective": 50.0}, {"max_norm": 2.0}):
-        columns = {f"x{i}": (-1, 2) for i in range(4)}
-        release = machine(columns, kernel=LINEAR, **settings)
-        reach = slope_limits(release, 0.95)
-        scale = 3 / settings.get("max_norm", 3.0)
-        inside = release.handed.objective
-        least = 0.0 if inside is None else inside.radius(0.95) * scale
-        assert (reach > least).all() and np.ptp(reach) == pytest.approx(0, abs=1e-9)
-        assert reach[0] < least + 60 * release.law.deviation * scale
-
-
 def test_slopes_of_a_regression_are_in_its_units():
     release = machine(SPACE, kernel=LINEAR, range=(0, 200), weights=[[0.1, 0.0, 0.0, 0.0]])
     assert slopes_of(release)[0] == pytest.approx([10, 0, 0])

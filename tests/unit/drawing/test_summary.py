@@ -9,7 +9,6 @@ import sfumato as sf
 from sfumato.drawing import figure_of, plot
 from sfumato.drawing.summary import PAINTER
 from sfumato.errors import ParameterError
-from sfumato.faces import face_of
 from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Plane, Reach, overview
 from sfumato.releases.quality import drawn_width, errors_by_width, sampling_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
@@ -173,14 +172,6 @@ def test_a_private_number_of_records():
     release.plot()[0].figure.canvas.draw()
     nothing = summary(LINE, 8, count=2, neighbours="add-remove", epsilon=0.01)
     nothing.plot()[0].figure.canvas.draw()
-
-
-def test_what_a_picture_shows_in_words(mixed):
-    assert face_of(mixed).picture_words == (
-        "densities of the numeric columns, shares of categories, how they go together, "
-        "the error of a bump's mean against its width"
-    )
-    assert face_of(summary(WARD)).picture_words == "shares of categories"
 
 
 def test_names_are_no_formulas():

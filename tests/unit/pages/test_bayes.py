@@ -5,15 +5,14 @@ import io
 import re
 import warnings
 
-import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato import pages
-from sfumato.faces.bayes import NaiveBayesFace, spread, told_how
+from sfumato.faces.bayes import NaiveBayesFace
 from sfumato.faces.public_test import PublicTest
 from sfumato.pages import render
-from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
+from unit.drawing.support import LINE, SEX, WARD, bayes
 from unit.pages.test_machine import words
 
 pytest.importorskip("matplotlib")
@@ -97,25 +96,6 @@ def test_many_columns_are_counted_not_named(quick):
     assert "Naive Bayes classifier of ill from 7 columns" in quick(
         bayes({f"x{i}": (0, 1) for i in range(7)}, count=200)
     )
-
-
-def test_points_all_over_the_box():
-    box = sf.Box({**PLANE, **WARD, "hour": sf.Periodic(0, 24), "n": sf.Integer(0, 9)})
-    found = spread(box, 3000)
-    assert found["age"].min() < 1 and found["age"].max() > 109 and np.median(found["bmi"]) == pytest.approx(35, abs=1)
-    assert {name: (found["ward"] == name).mean().round(1) for name in WARD["ward"].categories} == dict.fromkeys(
-        WARD["ward"].categories, 0.3
-    )
-    assert abs(np.corrcoef(found["age"], found["bmi"])[0, 1]) < 0.05
-
-
-def test_certainty_falls_with_noise(release):
-    assert NaiveBayesFace(release, 0.95).certain > 0.3
-    assert NaiveBayesFace(bayes({**LINE, **SEX, **WARD}, epsilon=0.01), 0.95).certain == 0
-
-
-def test_how_likelihoods_are_known(release):
-    assert told_how(release, 1) == "2 categories, counted" and told_how(release, 0).startswith("density, bandwidth ")
 
 
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])

@@ -5,11 +5,10 @@ import io
 import re
 import warnings
 
-import numpy as np
 import pytest
 
 from sfumato import pages
-from sfumato.faces.curve import Seen, overall, records
+from sfumato.faces.curve import Seen, overall
 from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 from unit.pages.test_machine import words
@@ -94,19 +93,6 @@ def test_where_nothing_is_known_the_page_warns(quick):
 
 def test_a_private_number_of_rows_is_not_told(quick):
     assert "rows (public)" not in quick(curve(LINE, rows=False))
-
-
-def test_figures():
-    release = curve(LINE)
-    assert overall(release) == pytest.approx(140, abs=0.5)
-    count, low, high = records(release, 0.95)
-    assert low <= count <= high == 20_000
-    assert records(curve(LINE, rows=False), 0.95)[2] > 20_000
-    seen = Seen.of(release, 0.95)
-    assert seen.known() == 1 and seen.typical("noise") < seen.typical() < seen.typical("worst")
-    assert [at for _, at in seen.ends()] == [[0.0], [110.0]]
-    lost = Seen.of(curve(LINE, count=20, epsilon=0.01), 0.95)
-    assert lost.typical() is None and lost.known() == 0 and np.isfinite(lost.ends()[0][0])
 
 
 @pytest.mark.parametrize("columns", [1, 2, 3])

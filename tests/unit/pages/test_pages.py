@@ -19,8 +19,6 @@ from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.faces import function
 from sfumato.faces.function import FunctionFace
-from sfumato.faces.promise import _one_in
-from sfumato.faces.words import above
 from sfumato.pages import card, render
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
@@ -340,13 +338,6 @@ def test_derivatives_say_so():
     text = words(render(make(box=CUBE).derivative("age").derivative("age")))
     assert "Derivative along age (twice) of the released function of 3 columns" in text
     assert "differentiated along age, 2 times" in text
-
-
-def test_rounding_never_flatters():
-    assert above(1.00001) == "1.001"
-    assert above(0.0) == "0"
-    assert _one_in(3e-7) == "3,333,333"
-    assert "10<sup>15</sup>" in _one_in(1e-15).__html__()
 
 
 # --- densities --------------------------------------------------------------------------------------------------
