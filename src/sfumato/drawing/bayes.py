@@ -11,13 +11,11 @@ import numpy as np
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
-    HAIR,
-    SERIES,
-    SERIES_ON_DARK,
     TITLE,
     add_caption,
-    is_dark,
+    colours,
     plain_ticks,
+    rules,
     tidy,
 )
 from sfumato.extras import need
@@ -91,54 +89,49 @@ def _caption(seen: Evidence) -> str:
     return f"{short(seen.release.guarantee)}\nbands, whiskers: {100 * seen.confidence:.10g} % limits of each class"
 
 
-def _colours(ax: Axes) -> Sequence[str]:
-    return SERIES_ON_DARK if is_dark(ax) else SERIES
-
-
 def _draw_shares(seen: Evidence, ax: Axes, chars: int) -> list[Any]:
     """A bar for each class; returns the entries of a legend."""
-    names, shares, colours = class_names(seen.release), seen.shares, _colours(ax)
+    names, shares, shades = class_names(seen.release), seen.shares, colours(ax)
     places = np.arange(len(names), dtype=np.float64)
     clear = need("matplotlib.colors", "plot").to_rgba
-    ax.barh(places, shares.values, height=0.6, color=[clear(colours[k], 0.62) for k in range(len(names))], linewidth=0)
+    ax.barh(places, shares.values, height=0.6, color=[clear(shades[k], 0.62) for k in range(len(names))], linewidth=0)
     for k, place in enumerate(places):
-        ax.plot([shares.low[k], shares.high[k]], [place, place], color=colours[k], linewidth=1.4, marker="|")
+        ax.plot([shares.low[k], shares.high[k]], [place, place], color=shades[k], linewidth=1.4, marker="|")
     ax.set_yticks(places, [plain(name, chars // 3) for name in names], parse_math=False)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(0, min(1.0, 1.08 * float(shares.high.max())))
     ax.set_title("share of the records", loc="left", pad=7, fontsize=TITLE)
     line = need("matplotlib.lines", "plot").Line2D
     return [
-        line([], [], color=colours[k], linewidth=1.9, linestyle=DASHES[k], label=name) for k, name in enumerate(names)
+        line([], [], color=shades[k], linewidth=1.9, linestyle=DASHES[k], label=name) for k, name in enumerate(names)
     ]
 
 
 def _draw_curves(attribute: Attribute, ax: Axes) -> str:
     """A density for each class; returns the power of ten that its numbers leave to the title."""
-    x, colours = attribute.values.astype(np.float64), _colours(ax)
+    x, shades = attribute.values.astype(np.float64), colours(ax)
     for k, value in enumerate(attribute.likelihoods):
-        ax.fill_between(x, attribute.low[k], attribute.high[k], color=colours[k], alpha=0.16, linewidth=0, zorder=2)
-        ax.plot(x, value, color=colours[k], linewidth=1.7, linestyle=DASHES[k], zorder=3)
+        ax.fill_between(x, attribute.low[k], attribute.high[k], color=shades[k], alpha=0.16, linewidth=0, zorder=2)
+        ax.plot(x, value, color=shades[k], linewidth=1.7, linestyle=DASHES[k], zorder=3)
     ax.set_xlim(x[0], x[-1])
     highest = max(1.5 * float(attribute.likelihoods.max()), float(np.median(attribute.high)))
     ax.set_ylim(0, min(highest, 1.06 * float(attribute.high.max())) or 1.0)
     ticker = need("matplotlib.ticker", "plot")
     ax.xaxis.set_major_locator(ticker.MaxNLocator(5 if np.abs(x).max() < _LONG else 3))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
-    ax.grid(axis="y", color=HAIR, linewidth=0.6)
-    ax.set_axisbelow(True)
+    rules(ax, "y")
     plain_ticks(ax.xaxis, 0.0)
     return plain_ticks(ax.yaxis, ax.get_ylim()[1])
 
 
 def _draw_categories(attribute: Attribute, ax: Axes) -> None:
     """A bar with whiskers for each class and category."""
-    colours, count = _colours(ax), len(attribute.likelihoods)
+    shades, count = colours(ax), len(attribute.likelihoods)
     places = np.arange(len(attribute.values), dtype=np.float64)
     for k, value in enumerate(attribute.likelihoods):
         shifted = places + (k - (count - 1) / 2) * _TALL / count
-        ax.barh(shifted, value, height=0.9 * _TALL / count, color=colours[k], alpha=0.5, linewidth=0, zorder=2)
-        ax.hlines(shifted, attribute.low[k], attribute.high[k], color=colours[k], linewidth=1.3, zorder=3)
+        ax.barh(shifted, value, height=0.9 * _TALL / count, color=shades[k], alpha=0.5, linewidth=0, zorder=2)
+        ax.hlines(shifted, attribute.low[k], attribute.high[k], color=shades[k], linewidth=1.3, zorder=3)
     names = [plain(str(name), _NAME) for name in attribute.values]
     ax.set_yticks(places, names, parse_math=False, fontsize="small" if len(names) > 4 else None)
     ax.set_ylim(len(places) - 0.4, -0.6)

@@ -11,19 +11,19 @@ import numpy as np
 from sfumato.drawing.function import draw
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
-    HAIR,
     LEGEND,
-    ON_FILL,
-    SERIES,
-    SERIES_ON_DARK,
+    LIGHT,
     TITLE,
     VALUES,
     add_bar,
     add_caption,
     add_legend,
-    is_dark,
+    colours,
+    ink_on,
     plain_ticks,
+    rules,
     tidy,
+    veil,
 )
 from sfumato.extras import need
 from sfumato.faces.collected import Collection, Line, Pairs, Shares
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _WRITTEN = 8  # columns of a map whose numbers are written in it
 _NAME = 16  # characters of a column's name beside a map
-_LIGHT = "#fcfaf6"  # on dark cells, and between cells
 
 
 # --- where everything goes --------------------------------------------------------------------------------
@@ -75,8 +74,7 @@ def _fill(figure: Figure, seen: Collection, axes: Sequence[Axes], stacked: bool)
     draw_seen(seen, used, chars)
     for ax, panel in zip(used, seen.panels, strict=False):
         if isinstance(panel, Line | Shares):
-            ax.grid(axis="y" if isinstance(panel, Line) else "x", color=HAIR, linewidth=0.6)
-            ax.set_axisbelow(True)
+            rules(ax, "y" if isinstance(panel, Line) else "x")
     tidy(figure, [], used, chars + 4, stacked)
 
 
@@ -111,15 +109,12 @@ def _density_title(ax: Axes) -> str:
 # --- panels -----------------------------------------------------------------------------------------------
 
 
-def _colour(ax: Axes) -> str:
-    return (SERIES_ON_DARK if is_dark(ax) else SERIES)[0]
-
-
 def _draw_line(ax: Axes, panel: Line, seen: Collection, chars: int, legend: bool) -> None:
-    colour = _colour(ax)
+    colour = colours(ax)[0]
     name = f"{100 * seen.confidence:.10g} % band"
-    alpha = 0.25 if is_dark(ax) else 0.16
-    band = ax.fill_between(panel.x, panel.low, panel.high, color=colour, alpha=alpha, linewidth=0, label=name, zorder=2)
+    band = ax.fill_between(
+        panel.x, panel.low, panel.high, color=colour, alpha=veil(ax), linewidth=0, label=name, zorder=2
+    )
     for edge in (panel.low, panel.high):
         ax.plot(panel.x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
     (line,) = ax.plot(panel.x, panel.values, color=colour, linewidth=1.9, label="release", zorder=3)
@@ -140,11 +135,11 @@ def _draw_shares(ax: Axes, panel: Shares, chars: int, above: int) -> None:
     """A bar for each category, with a gap between columns."""
     groups = np.array(panel.groups)
     places = np.arange(len(groups)) + 0.5 * (groups - groups[0])
-    colours = SERIES_ON_DARK if is_dark(ax) else SERIES
-    fills = [need("matplotlib.colors", "plot").to_rgba(colours[g % 2], 0.55) for g in groups]
+    shades = colours(ax)
+    fills = [need("matplotlib.colors", "plot").to_rgba(shades[g % 2], 0.55) for g in groups]
     ax.barh(places, panel.values, height=0.68, color=fills, linewidth=0)
     for place, low, high, group in zip(places, panel.low, panel.high, groups, strict=True):
-        ax.plot([low, high], [place, place], color=colours[group % 2], linewidth=1.5, marker="|", markersize=6)
+        ax.plot([low, high], [place, place], color=shades[group % 2], linewidth=1.5, marker="|", markersize=6)
     ax.set_yticks(places, [plain(name, max(10, chars // 2)) for name in panel.names], parse_math=False)
     ax.set_ylim(places[-1] + 0.6, -0.6)
     ax.set_xlim(0, min(1.0, 1.08 * float(panel.high.max())) or 1.0)
@@ -159,7 +154,7 @@ def _draw_pairs(ax: Axes, panel: Pairs, chars: int) -> None:
     highest = float(np.nanmax(panel.values)) if np.isfinite(panel.values).any() else 1.0
     norm = colors.Normalize(0.0, max(highest, 0.05))
     count = len(panel.names)
-    drawn = ax.pcolormesh(np.ma.masked_invalid(panel.values), cmap=cmap, norm=norm, edgecolors=_LIGHT, linewidth=0.6)
+    drawn = ax.pcolormesh(np.ma.masked_invalid(panel.values), cmap=cmap, norm=norm, edgecolors=LIGHT, linewidth=0.6)
     names = [plain(name, _NAME) for name in panel.names]
     look: dict[str, Any] = {"parse_math": False, **({"fontsize": "small"} if count > _WRITTEN else {})}
     ax.set_yticks(np.arange(count) + 0.5, names, **look)
@@ -173,9 +168,8 @@ def _draw_pairs(ax: Axes, panel: Pairs, chars: int) -> None:
         ax.set_aspect("equal")
         for (i, j), value in np.ndenumerate(panel.values):
             if math.isfinite(value):
-                red, green, blue, _ = cmap(norm(value))
-                ink = ON_FILL if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else _LIGHT
-                ax.text(j + 0.5, i + 0.5, f"{value:.2f}", ha="center", va="center", color=ink, parse_math=False)
+                own = ink_on(cmap(norm(value)))
+                ax.text(j + 0.5, i + 0.5, f"{value:.2f}", ha="center", va="center", color=own, parse_math=False)
     else:
         add_bar(ax, drawn, need("matplotlib.ticker", "plot").MaxNLocator(5).tick_values(0.0, norm.vmax)[:-1])
     ax.set_title(wrap(panel.title, chars), loc="left", pad=9, fontsize=TITLE, parse_math=False)

@@ -10,19 +10,18 @@ import numpy as np
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
+    HATCH,
     LEGEND,
     MUTED,
-    ON_FILL,
-    SERIES,
-    SERIES_ON_DARK,
     TITLE,
     VALUES,
     WIDTHS,
     add_caption,
     add_legend,
+    colours,
     draw_field,
-    is_dark,
     tidy,
+    veil,
 )
 from sfumato.extras import need
 from sfumato.faces.views import GRID_POINTS, Sample, View, Views
@@ -31,8 +30,6 @@ from sfumato.faces.words import plain, wrap
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_HATCH = {"hatch.color": ON_FILL, "hatch.linewidth": 0.35}
 
 
 def draw(view: View, axes: Sequence[Axes], chars: int, legend: dict[str, Any] | None) -> None:
@@ -70,9 +67,8 @@ def _curve(ax: Axes, seen: Sample, place: int, density: bool) -> tuple[Any, Any]
     x, low, high = seen.points[:, 0], seen.low, seen.high
     share = f"{100 * seen.confidence:.10g} % band"
     name = f"{share} of the noise" if not density else share if seen.label == "release" else f"{share} of each"
-    dark = is_dark(ax)
-    colour = (SERIES_ON_DARK if dark else SERIES)[place]
-    band = ax.fill_between(x, low, high, color=colour, alpha=0.25 if dark else 0.16, linewidth=0, label=name, zorder=2)
+    colour = colours(ax)[place]
+    band = ax.fill_between(x, low, high, color=colour, alpha=veil(ax), linewidth=0, label=name, zorder=2)
     for edge in (low, high):  # a soft line, so that the band survives a grey printer
         ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
     (line,) = ax.plot(x, seen.values, color=colour, linewidth=1.9, solid_capstyle="round", label=seen.label, zorder=3)
@@ -98,7 +94,7 @@ def _surface(view: View, left: Axes, right: Axes, chars: int) -> None:
     else:  # positive where zero lies inside the band
         inside, meaning = np.minimum(seen.high, -seen.low).reshape(shape).T, "zero lies inside the band"
     if inside.max() > 0:
-        with need("matplotlib", "plot").rc_context(_HATCH):
+        with need("matplotlib", "plot").rc_context(HATCH):
             left.contourf(x, y, inside, levels=[0, float(inside.max())], colors="none", hatches=["////"])
         words += f"\nhatched: {meaning}"
     add_caption(left, words, chars)

@@ -12,20 +12,17 @@ from numpy.typing import NDArray
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
-    HAIR,
-    INK,
-    INK_ON_DARK,
     LEGEND,
     MUTED,
-    SERIES,
-    SERIES_ON_DARK,
     TITLE,
     VALUES,
     WIDTHS,
     add_caption,
     add_legend,
+    colours,
     draw_field,
-    is_dark,
+    ink,
+    rules,
     tidy,
 )
 from sfumato.extras import need
@@ -90,8 +87,7 @@ def _finish_small(figure: Figure, curves: Sequence[Axes], title: str, stacked: b
     for ax in curves:
         ax.set_ylim(min(lows), max(highs))
         ax.set_ylabel("")
-        ax.grid(axis="y", color=HAIR, linewidth=0.6)
-        ax.set_axisbelow(True)
+        rules(ax, "y")
     legend = curves[0].get_legend()
     assert legend is not None
     handles: list[Any] = list(legend.legend_handles)
@@ -130,14 +126,6 @@ def _wide(legend: dict[str, Any], handles: Sequence[Any]) -> dict[str, Any]:
     return {**legend, "ncols": math.ceil(len(handles) / rows)} if legend else {}
 
 
-def _colours(ax: Axes) -> Sequence[str]:
-    return SERIES_ON_DARK if is_dark(ax) else SERIES
-
-
-def _ink(ax: Axes) -> str:
-    return INK_ON_DARK if is_dark(ax) else INK
-
-
 def _patch(colour: str, label: str, alpha: float) -> Any:
     patch = need("matplotlib.patches", "plot").Patch
     return patch(facecolor=_clear(colour, alpha), linewidth=0, label=label)
@@ -151,11 +139,11 @@ def _clear(colour: str, alpha: float) -> Any:
 
 
 def _draw_curves(seen: Slices, panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
-    x, colours, ink = panel.x, _colours(ax), _ink(ax)
+    x, shades = panel.x, colours(ax)
     several, names, number = len(panel.values) > 1, seen.classes, not seen.classes
     handles: list[Any] = []
     for place, (value, low, high) in enumerate(zip(panel.values, panel.low, panel.high, strict=True)):
-        colour = colours[place] if several or number else ink
+        colour = shades[place] if several or number else ink(ax)
         band = ax.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0, zorder=2)
         for edge in (low, high):
             ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
@@ -167,7 +155,7 @@ def _draw_curves(seen: Slices, panel: Curves, ax: Axes, chars: int, legend: dict
         ax.axhline(0, color=MUTED, linewidth=0.9, zorder=1)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - 1.5 * _STRIP * (top - bottom), top)  # room for the strip
-        handles += _strip(panel, ax, colours, names)
+        handles += _strip(panel, ax, shades, names)
     ax.set_xlim(x[0], x[-1])
     ax.set_xlabel(wrap(plain(seen.names[panel.column]), chars), parse_math=False)
     ax.set_ylabel(wrap(seen.function, 40), parse_math=False)
@@ -176,7 +164,7 @@ def _draw_curves(seen: Slices, panel: Curves, ax: Axes, chars: int, legend: dict
         add_caption(ax, seen.caption, chars)
 
 
-def _strip(panel: Curves, ax: Axes, colours: Sequence[str], names: Sequence[str]) -> list[Any]:
+def _strip(panel: Curves, ax: Axes, shades: Sequence[str], names: Sequence[str]) -> list[Any]:
     """The label along the lower edge, hatched where the noise could have changed it; returns entries of a legend."""
     values, low, high = panel.values, panel.low, panel.high
     if len(values) == 1:
@@ -191,9 +179,9 @@ def _strip(panel: Curves, ax: Axes, colours: Sequence[str], names: Sequence[str]
         for certain in (True, False):
             where = (best == place) & (sure == certain)
             if where.any():
-                _stretch(ax, panel.x, where, colours[place], certain)
+                _stretch(ax, panel.x, where, shades[place], certain)
         if len(panel.values) == 1:
-            entries.append(_patch(colours[place], name, _SURE))
+            entries.append(_patch(shades[place], name, _SURE))
     return [*entries, *([] if sure.all() else [_unsure_entry(ax)])]
 
 
@@ -204,36 +192,36 @@ def _stretch(ax: Axes, x: Floats, where: NDArray[np.bool_], colour: str, certain
         left, right = max(x[0], x[start] - half), min(x[-1], x[stop - 1] + half)
         ax.axvspan(left, right, 0, _STRIP, color=_clear(colour, 0.85 if certain else 0.3), linewidth=0, zorder=4)
         if not certain:  # apart, because a fill that lets light through would take its hatches along
-            ax.axvspan(left, right, 0, _STRIP, fc="none", ec=_ink(ax), hatch="//////", linewidth=0, zorder=5)
+            ax.axvspan(left, right, 0, _STRIP, fc="none", ec=ink(ax), hatch="//////", linewidth=0, zorder=5)
 
 
 def _unsure_entry(ax: Axes) -> Any:
     patch = need("matplotlib.patches", "plot").Patch
-    return patch(facecolor="none", edgecolor=_ink(ax), hatch="//////", linewidth=0, label="not certain")
+    return patch(facecolor="none", edgecolor=ink(ax), hatch="//////", linewidth=0, label="not certain")
 
 
 # --- regions and surfaces ---------------------------------------------------------------------------------------
 
 
 def _draw_regions(seen: Slices, panel: Regions, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
-    x, y, colours, ink = panel.x, panel.y, _colours(ax), _ink(ax)
+    x, y, shades, outline = panel.x, panel.y, colours(ax), ink(ax)
     handles, unsure = [], (panel.surely <= 0).all(axis=0)
     for place, name in enumerate(seen.classes):
         for values, alpha in ((panel.wins[place], _UNSURE), (panel.surely[place], _SURE)):
             if values.max() > 0:
-                ax.contourf(x, y, values.T, levels=[0, float(values.max())], colors=[_clear(colours[place], alpha)])
-        handles.append(_patch(colours[place], name, _SOLID))
+                ax.contourf(x, y, values.T, levels=[0, float(values.max())], colors=[_clear(shades[place], alpha)])
+        handles.append(_patch(shades[place], name, _SOLID))
     if unsure.any():
         sure = panel.surely.max(axis=0)
-        settings = {"hatch.color": ink, "hatch.linewidth": 0.4}
+        settings = {"hatch.color": outline, "hatch.linewidth": 0.4}
         with need("matplotlib", "plot").rc_context(settings):
             ax.contourf(x, y, -sure.T, levels=[0, max(float(-sure.min()), 1e-300)], colors="none", hatches=["////"])
         handles.append(_unsure_entry(ax))
     for values in panel.wins if len(panel.wins) > 2 else panel.wins[1:]:
         if values.min() < 0 < values.max():
-            ax.contour(x, y, values.T, levels=[0], colors=[ink], linewidths=1.6)
+            ax.contour(x, y, values.T, levels=[0], colors=[outline], linewidths=1.6)
     line = need("matplotlib.lines", "plot").Line2D
-    handles.append(line([], [], color=ink, linewidth=1.6, label="decision boundary"))
+    handles.append(line([], [], color=outline, linewidth=1.6, label="decision boundary"))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
     _name_axes(seen, ax, chars)
@@ -249,10 +237,10 @@ def _draw_surface(seen: Slices, panel: Surface, left: Axes, right: Axes, chars: 
     titles = seen.function, f"how far its {100 * panel.confidence:.10g} % band reaches"
     # What noise alone drew is left blank, and does not stretch the colours; where that is all, it is shown.
     blank = np.where(panel.unknown & ~panel.unknown.all(), np.nan, 0.0)
-    for ax, title, shown, colours in zip(
+    for ax, title, shown, shades in zip(
         (left, right), titles, (panel.values + blank, panel.reach + blank), (VALUES, WIDTHS), strict=True
     ):
-        factor = draw_field(ax, panel.x, panel.y, shown, colours, False)
+        factor = draw_field(ax, panel.x, panel.y, shown, shades, False)
         ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
         _name_axes(seen, ax, chars)
     words = seen.caption
@@ -279,7 +267,7 @@ def _rows_each(panel: Slopes) -> float:
 
 
 def _draw_slopes(seen: Slices, panel: Slopes, ax: Axes, chars: int, legend: dict[str, Any]) -> None:
-    colours = _colours(ax)
+    shades = colours(ax)
     places = np.arange(len(panel.columns), dtype=np.float64)
     several = len(panel.values) > 1
     handles = []
@@ -287,7 +275,7 @@ def _draw_slopes(seen: Slices, panel: Slopes, ax: Axes, chars: int, legend: dict
         if several:
             shifted = places + (row - (len(panel.values) - 1) / 2) * 0.8 / len(panel.values)
             dots = ax.errorbar(
-                values, shifted, xerr=panel.reach, fmt="o", markersize=4.5, color=colours[row], elinewidth=1.1
+                values, shifted, xerr=panel.reach, fmt="o", markersize=4.5, color=shades[row], elinewidth=1.1
             )
             dots.set_label(seen.classes[row])
             handles.append(dots)
@@ -309,18 +297,18 @@ def _draw_slopes(seen: Slices, panel: Slopes, ax: Axes, chars: int, legend: dict
 
 def _bars(seen: Slices, panel: Slopes, ax: Axes, places: Floats, values: Floats, chars: int) -> list[Any]:
     """Bars with whiskers, in the colour of the class that a rise speaks for; pale where the sign is not certain."""
-    colours, ink, two = _colours(ax), _ink(ax), bool(seen.classes)
+    shades, outline, two = colours(ax), ink(ax), bool(seen.classes)
     names = [plain(name, chars // 3) for name in seen.classes]
-    shades = [colours[int(two and value > 0)] for value in values]
+    own = [shades[int(two and value > 0)] for value in values]
     sure = np.abs(values) > panel.reach
-    fills = [_clear(c, _SURE if s else _UNSURE) for c, s in zip(shades, sure, strict=True)]
+    fills = [_clear(c, _SURE if s else _UNSURE) for c, s in zip(own, sure, strict=True)]
     ax.barh(places, values, height=0.62, color=fills, linewidth=0)
-    ax.errorbar(values, places, xerr=panel.reach, fmt="none", ecolor=ink, elinewidth=1.0, capsize=2.5)
-    handles = [_patch(colours[k], f"a rise speaks for {name}", _SURE) for k, name in enumerate(names)]
+    ax.errorbar(values, places, xerr=panel.reach, fmt="none", ecolor=outline, elinewidth=1.0, capsize=2.5)
+    handles = [_patch(shades[k], f"a rise speaks for {name}", _SURE) for k, name in enumerate(names)]
     if not two:
-        handles = [_patch(colours[0], "slope", _SURE)]
+        handles = [_patch(shades[0], "slope", _SURE)]
     if not sure.all():
-        handles.append(_patch(ink, "sign not certain", _UNSURE))
+        handles.append(_patch(outline, "sign not certain", _UNSURE))
     return handles
 
 

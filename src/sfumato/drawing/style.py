@@ -30,6 +30,8 @@ SERIES = (ACCENT, "#b4602a", "#7a4a8c", "#5f7d2d", "#a83a52", "#857b6d")
 SERIES_ON_DARK = ("#86bfcd", "#e0a26c", "#c8a2d8", "#aecb7f", "#e893a5", "#c4bcb0")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.6)), (0, (2.2, 1.4)), (0, (7, 1.5, 1.5, 1.5)), (0, (1, 1.2)), (0, (9, 3)))
 ON_FILL = "#2c2a26"  # stays dark on a dark page, because the fills below it stay light
+LIGHT = "#fcfaf6"  # on dark cells, and between cells
+HATCH = {"hatch.color": ON_FILL, "hatch.linewidth": 0.35}
 # Lightness falls steadily along both maps, so that they keep their order in grey and for every kind of eye.
 VALUES = ("#f3ede1", "#d3d3bf", "#9fb9ae", "#648f98", "#3a6379", "#27405a", "#1a2138")
 WIDTHS = ("#f5efe5", "#e7d3b5", "#cfa878", "#a9774c", "#7a4a30", "#472a22")
@@ -84,13 +86,40 @@ def is_dark(ax: Axes) -> bool:
     return bool(face[3] != 0 and sum(face[:3]) <= 1.2)
 
 
-def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, colours: Sequence[str], blocks: bool) -> str:
+def colours(ax: Axes) -> Sequence[str]:
+    """One for each group, which can be seen on these axes."""
+    return SERIES_ON_DARK if is_dark(ax) else SERIES
+
+
+def ink(ax: Axes) -> str:
+    """What words and outlines are drawn with on these axes."""
+    return INK_ON_DARK if is_dark(ax) else INK
+
+
+def ink_on(fill: Any) -> str:
+    """What is written with on a filled cell."""
+    red, green, blue = fill[:3]
+    return ON_FILL if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else LIGHT
+
+
+def veil(ax: Axes) -> float:
+    """How dense a band is."""
+    return 0.25 if is_dark(ax) else 0.16
+
+
+def rules(ax: Axes, axis: Any) -> None:
+    """Fine lines to read numbers by."""
+    ax.grid(axis=axis, color=HAIR, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, shades: Sequence[str], blocks: bool) -> str:
     """Filled contours with a slim colour bar, blank where there is no value; blocks for a step function.
 
     Returns the power of ten that the bar leaves to the title.
     """
     colors = need("matplotlib.colors", "plot")
-    cmap = colors.LinearSegmentedColormap.from_list("sfumato", colours)
+    cmap = colors.LinearSegmentedColormap.from_list("sfumato", shades)
     lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
     if highest - lowest <= 1e-9 * max(abs(lowest), abs(highest)):
         ax.set_facecolor(cmap(0.25))
@@ -133,8 +162,7 @@ def tidy(figure: Figure, curves: Sequence[Axes], axes: Sequence[Axes], width: in
     if not stacked:  # titles beside each other are on one line
         rows = [max(rows)] * len(rows) if rows else []
     for ax, above in zip(curves, rows, strict=True):
-        ax.grid(axis="y", color=HAIR, linewidth=0.6)
-        ax.set_axisbelow(True)
+        rules(ax, "y")
         factor = plain_ticks(ax.yaxis, max(map(abs, ax.get_ylim())))
         # A label that lies flat above the axis reads better than one that climbs up along it.
         of = f" of {ax.get_xlabel()}" if len(curves) > 1 else ""

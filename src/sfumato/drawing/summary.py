@@ -11,20 +11,21 @@ import numpy as np
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
-    HAIR,
+    HATCH,
     LEGEND,
+    LIGHT,
     MUTED,
     ON_FILL,
-    SERIES,
-    SERIES_ON_DARK,
     TITLE,
     VALUES,
     WIDTHS,
     add_caption,
+    colours,
     draw_field,
-    is_dark,
     plain_ticks,
+    rules,
     tidy,
+    veil,
 )
 from sfumato.extras import need
 from sfumato.faces.summary import Bars, Correlations, Curve, Overview, Plane, Reach
@@ -39,8 +40,6 @@ _ACROSS = 3
 _LONG = 10_000  # numbers from which few fit along an axis
 _NAME = 12  # characters of a category
 _SIGNED = (*WIDTHS[4:0:-1], WIDTHS[0], *VALUES[2:6])  # brown for less than nothing, blue for more
-_LIGHT = "#fcfaf6"  # on dark cells, and between cells
-_HATCH = {"hatch.color": ON_FILL, "hatch.linewidth": 0.35}
 
 
 # --- where everything goes --------------------------------------------------------------------------------
@@ -114,10 +113,6 @@ def _title(ax: Axes, words: str, chars: int) -> None:
     ax.set_title(wrap(words, chars), loc="left", pad=9, fontsize=TITLE, parse_math=False)
 
 
-def _colours(ax: Axes) -> Sequence[str]:
-    return SERIES_ON_DARK if is_dark(ax) else SERIES
-
-
 def _up(value: float) -> float:
     """A limit with two digits, rounded up."""
     step = 10.0 ** (math.floor(math.log10(value)) - 1) if value > 0 else 1.0
@@ -128,9 +123,8 @@ def _up(value: float) -> float:
 
 
 def _draw_curve(panel: Curve, ax: Axes, chars: int) -> None:
-    colour, limits = _colours(ax)[0], panel.limits
-    alpha = 0.25 if is_dark(ax) else 0.16
-    ax.fill_between(panel.x, limits.low, limits.high, color=colour, alpha=alpha, linewidth=0, zorder=2)
+    colour, limits = colours(ax)[0], panel.limits
+    ax.fill_between(panel.x, limits.low, limits.high, color=colour, alpha=veil(ax), linewidth=0, zorder=2)
     ax.plot(panel.x, limits.value, color=colour, linewidth=1.7, zorder=3)
     ax.set_xlim(panel.x[0], panel.x[-1])
     highest = float(limits.high.max())
@@ -138,7 +132,7 @@ def _draw_curve(panel: Curve, ax: Axes, chars: int) -> None:
     ticker = need("matplotlib.ticker", "plot")
     ax.xaxis.set_major_locator(ticker.MaxNLocator(5 if np.abs(panel.x).max() < _LONG else 3))
     ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
-    _rules(ax, "y")
+    rules(ax, "y")
     plain_ticks(ax.xaxis, 0.0)
     factor = plain_ticks(ax.yaxis, ax.get_ylim()[1])
     wide = number(panel.width * float(panel.x[-1] - panel.x[0]))
@@ -147,7 +141,7 @@ def _draw_curve(panel: Curve, ax: Axes, chars: int) -> None:
 
 
 def _draw_bars(panel: Bars, ax: Axes, chars: int) -> None:
-    colour, limits = _colours(ax)[0], panel.limits
+    colour, limits = colours(ax)[0], panel.limits
     places = np.arange(len(panel.categories), dtype=np.float64)
     clear = need("matplotlib.colors", "plot").to_rgba
     ax.barh(places, limits.value, height=0.6, color=clear(colour, 0.62), linewidth=0, zorder=2)
@@ -170,7 +164,7 @@ def _draw_plane(panel: Plane, left: Axes, right: Axes, confidence: float, chars:
     ]
     empty = np.where(limits.low <= 0, 1.0, -1.0).reshape(shape).T
     if empty.max() > 0:
-        with need("matplotlib", "plot").rc_context(_HATCH):
+        with need("matplotlib", "plot").rc_context(HATCH):
             left.contourf(panel.x, panel.y, empty, levels=[0, 1], colors="none", hatches=["////"])
     spans = [float(part[-1] - part[0]) for part in (panel.x, panel.y)]
     wide = " and ".join(number(panel.width * span) for span in spans)
@@ -187,7 +181,7 @@ def _draw_correlations(panel: Correlations, ax: Axes, chars: int) -> None:
     cmap = colors.LinearSegmentedColormap.from_list("sfumato", _SIGNED)
     own = np.eye(count, dtype=np.bool_)
     value = np.where(own, np.nan, np.where(panel.known, panel.value, 0.0))
-    drawn = ax.pcolormesh(value, cmap=cmap, norm=colors.Normalize(-1, 1), edgecolors=_LIGHT, linewidth=0.6)
+    drawn = ax.pcolormesh(value, cmap=cmap, norm=colors.Normalize(-1, 1), edgecolors=LIGHT, linewidth=0.6)
     middles, names = np.arange(count) + 0.5, [plain(name, 9 if count <= _WRITTEN else 14) for name in panel.names]
     ax.set_yticks(middles, names, parse_math=False, fontsize="small")
     ax.set_xticks([])
@@ -214,19 +208,19 @@ def _write_correlations(panel: Correlations, ax: Axes) -> None:
                 "-", "\N{MINUS SIGN}"
             )
             dark = panel.known[i, j] and abs(value) > 0.45
-            ax.text(j + 0.5, i + 0.5, words, color=_LIGHT if dark else ON_FILL, **look)
+            ax.text(j + 0.5, i + 0.5, words, color=LIGHT if dark else ON_FILL, **look)
 
 
 def _draw_reach(panel: Reach, ax: Axes, chars: int) -> None:
     """Errors against widths, both in per cent, on scales of ratios."""
-    colours, one = _colours(ax), panel.errors[0]
+    shades, one = colours(ax), panel.errors[0]
     lines = [
-        (one.noise, "noise", colours[0], DASHES[2], 1.3),
-        (one.approximation, "missed", colours[0], DASHES[1], 1.3),
-        (one.total, "both", colours[0], "-", 2.0),
+        (one.noise, "noise", shades[0], DASHES[2], 1.3),
+        (one.approximation, "missed", shades[0], DASHES[1], 1.3),
+        (one.total, "both", shades[0], "-", 2.0),
     ]
     if len(panel.errors) > 1:
-        lines.append((panel.errors[1].total, "both, two columns", colours[1], "-", 1.6))
+        lines.append((panel.errors[1].total, "both, two columns", shades[1], "-", 1.6))
     some = one.widths >= 0.0099
     for values, label, colour, dashes, wide in lines:
         shown = np.maximum(100 * values[some], 1e-9)
@@ -243,17 +237,12 @@ def _draw_reach(panel: Reach, ax: Axes, chars: int) -> None:
         axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_minor_locator(ticker.NullLocator())
     ax.set_xticks([1, 3, 10, 30, 100])
-    _rules(ax, "y")
+    rules(ax, "y")
     ax.set_xlabel("width of the bump, in % of a column")
     across = 2 if chars < 50 else len(lines) + 1
     ax.legend(**{**LEGEND, "fontsize": "small", "handlelength": 2.4, "ncols": across, "columnspacing": 2.2})
     words = wrap("error of a bump, in percentage points", max(chars - 6, 28))
     ax.set_title(words, loc="left", pad=10 + 13 * math.ceil((len(lines) + 1) / across), fontsize=TITLE)
-
-
-def _rules(ax: Axes, axis: Any) -> None:
-    ax.grid(axis=axis, color=HAIR, linewidth=0.6)
-    ax.set_axisbelow(True)
 
 
 def _draw(seen: Overview, axes: Sequence[Axes]) -> None:

@@ -14,19 +14,17 @@ from sfumato.bases.summaries import Tally
 from sfumato.core.box import Interval
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
-    HAIR,
-    INK,
-    INK_ON_DARK,
+    LIGHT,
     MUTED,
-    ON_FILL,
-    SERIES,
-    SERIES_ON_DARK,
     TITLE,
     VALUES,
     add_bar,
     add_caption,
-    is_dark,
+    colours,
+    ink,
+    ink_on,
     plain_ticks,
+    rules,
     tidy,
 )
 from sfumato.extras import need
@@ -44,7 +42,6 @@ Floats = NDArray[np.float64]
 MOST_BARS = 30
 _MOST_CELLS = 80  # of a map that have their number written in them
 _MOST_TICKS = 8
-_LIGHT = "#fcfaf6"  # on the dark cells of a map
 _FILL = 0.62  # how dense a bar's colour is
 
 
@@ -65,8 +62,7 @@ def _fill(figure: Figure, seen: Figures, axes: Sequence[Axes], stacked: bool) ->
     ax = axes[0]
     draw_value(seen, ax, 40 if stacked else 80)
     if seen.value.ndim < 2:
-        ax.grid(axis="y" if _along_axis(seen) else "x", color=HAIR, linewidth=0.6)
-        ax.set_axisbelow(True)
+        rules(ax, "y" if _along_axis(seen) else "x")
     tidy(figure, [], [ax], 44 if stacked else 84, stacked)
 
 
@@ -108,14 +104,6 @@ def _along_axis(seen: Figures) -> bool:
     )
 
 
-def _colour(ax: Axes) -> str:
-    return (SERIES_ON_DARK if is_dark(ax) else SERIES)[0]
-
-
-def _ink(ax: Axes) -> str:
-    return INK_ON_DARK if is_dark(ax) else INK
-
-
 def _whiskers(seen: Figures, kept: Any = slice(None)) -> Floats:
     """Distances to both limits, ``(2, m)``."""
     assert seen.low is not None and seen.high is not None
@@ -129,8 +117,10 @@ def _whiskers(seen: Figures, kept: Any = slice(None)) -> Floats:
 def _draw_single(seen: Figures, ax: Axes, chars: int) -> None:
     assert seen.low is not None and seen.high is not None
     value, low, high = (float(part.ravel()[0]) for part in (seen.value, seen.low, seen.high))
-    ax.errorbar([value], [0], xerr=_whiskers(seen), fmt="none", ecolor=_colour(ax), elinewidth=3, capsize=7, capthick=2)
-    ax.plot([value], [0], marker="o", markersize=10, color=_colour(ax), linestyle="none", zorder=3)
+    ax.errorbar(
+        [value], [0], xerr=_whiskers(seen), fmt="none", ecolor=colours(ax)[0], elinewidth=3, capsize=7, capthick=2
+    )
+    ax.plot([value], [0], marker="o", markersize=10, color=colours(ax)[0], linestyle="none", zorder=3)
     _write(ax, value, seen.texts((0,) * seen.value.ndim)[0])
     _one_line(ax, low, high, seen.release, chars)
 
@@ -138,7 +128,7 @@ def _draw_single(seen: Figures, ax: Axes, chars: int) -> None:
 def _draw_span(seen: Figures, ax: Axes, chars: int) -> None:
     """Private bounds: from one to the other."""
     low, high = (float(end) for end in seen.value)
-    ax.plot([low, high], [0, 0], color=_colour(ax), linewidth=5, solid_capstyle="butt")
+    ax.plot([low, high], [0, 0], color=colours(ax)[0], linewidth=5, solid_capstyle="butt")
     for place, end in enumerate((low, high)):
         _write(ax, end, seen.texts((place,))[0])
     _one_line(ax, low, high, seen.release, chars)
@@ -152,7 +142,7 @@ def _write(ax: Axes, x: float, text: str) -> None:
         textcoords="offset points",
         ha="center",
         fontsize=13,
-        color=_ink(ax),
+        color=ink(ax),
         parse_math=False,
     )
 
@@ -185,9 +175,9 @@ def _draw_histogram(seen: Figures, ax: Axes, chars: int) -> None:
     assert isinstance(column, Interval)
     edges = np.linspace(column.low, column.high, seen.value.size + 1)
     middles, width = (edges[1:] + edges[:-1]) / 2, edges[1] - edges[0]
-    ax.bar(middles, seen.value, 0.94 * width, color=_clear(_colour(ax)), linewidth=0)
+    ax.bar(middles, seen.value, 0.94 * width, color=_clear(colours(ax)[0]), linewidth=0)
     cap = 2.5 if seen.value.size <= 40 else 0
-    ax.errorbar(middles, seen.value, yerr=_whiskers(seen), fmt="none", ecolor=_ink(ax), elinewidth=1, capsize=cap)
+    ax.errorbar(middles, seen.value, yerr=_whiskers(seen), fmt="none", ecolor=ink(ax), elinewidth=1, capsize=cap)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(bottom=0)
     ax.set_xlabel(wrap(plain(seen.release.box.names[0]), chars), parse_math=False)
@@ -199,12 +189,12 @@ def _draw_bars(seen: Figures, ax: Axes, chars: int) -> str:
     kept = np.sort(np.argsort(-np.abs(seen.value), kind="stable")[:MOST_BARS])
     places, values = np.arange(len(kept), dtype=np.float64), seen.value[kept]
     if dots:
-        ax.plot(values, places, "o", markersize=6, color=_colour(ax), zorder=3)
+        ax.plot(values, places, "o", markersize=6, color=colours(ax)[0], zorder=3)
     else:
-        ax.barh(places, values, height=0.62, color=_clear(_colour(ax)), linewidth=0)
+        ax.barh(places, values, height=0.62, color=_clear(colours(ax)[0]), linewidth=0)
         ax.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    ink = _colour(ax) if dots else _ink(ax)
-    ax.errorbar(values, places, xerr=_whiskers(seen, kept), fmt="none", ecolor=ink, elinewidth=1.1, capsize=2.5)
+    outline = colours(ax)[0] if dots else ink(ax)
+    ax.errorbar(values, places, xerr=_whiskers(seen, kept), fmt="none", ecolor=outline, elinewidth=1.1, capsize=2.5)
     names = [plain(seen.release.labels[0][i], chars // 3) for i in kept]
     ax.set_yticks(places, names, parse_math=False)
     ax.set_ylim(len(kept) - 0.4, -0.6)
@@ -230,9 +220,7 @@ def _draw_map(seen: Figures, ax: Axes, chars: int) -> str:
     lowest, highest = min(0.0, float(seen.value.min())), float(seen.value.max())
     norm = colors.Normalize(lowest, highest if highest > lowest else lowest + 1.0)
     turned = _is_plane(seen)
-    drawn = ax.pcolormesh(
-        seen.value.T if turned else seen.value, cmap=cmap, norm=norm, edgecolors=_LIGHT, linewidth=0.6
-    )
+    drawn = ax.pcolormesh(seen.value.T if turned else seen.value, cmap=cmap, norm=norm, edgecolors=LIGHT, linewidth=0.6)
     for axis, place in ((ax.yaxis, int(turned)), (ax.xaxis, 1 - int(turned))):
         _ticks(seen, axis, place, chars)
     if not turned:
@@ -259,13 +247,20 @@ def _write_cells(seen: Figures, ax: Axes, paint: Any, chars: int) -> None:
     across = seen.value.shape[0 if turned else 1]
     size = float(np.clip(1.5 * chars / across, 5.0, 9.5))
     for place, value in np.ndenumerate(seen.value):
-        red, green, blue, _ = paint(value)
-        ink = ON_FILL if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else _LIGHT
         text = seen.texts(place)[0].replace("-", "\N{MINUS SIGN}")
         words = f"{text}\n\N{PLUS-MINUS SIGN}{seen.reach_text(place)}"
         across_at, down_at = place if turned else place[::-1]
         where = (across_at + 0.5, down_at + 0.5)
-        ax.text(*where, words, ha="center", va="center", fontsize=size, color=ink, linespacing=1.3, parse_math=False)
+        ax.text(
+            *where,
+            words,
+            ha="center",
+            va="center",
+            fontsize=size,
+            color=ink_on(paint(value)),
+            linespacing=1.3,
+            parse_math=False,
+        )
 
 
 def _ticks(seen: Figures, axis: Any, place: int, chars: int) -> None:
