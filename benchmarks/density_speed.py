@@ -133,7 +133,7 @@ def file() -> list[dict[str, Any]]:
 def _parts(path: str, box: sf.Box, target: sf.KDE, basis: Any) -> dict[str, float]:
     """Where the first release's time goes."""
     engine = MemoryEngine()
-    counts = target.gather(open_table(path, box, "row", target.columns), box, engine)
+    counts = target.gather(MemoryEngine().open(path, box, "row", target.columns), box, engine)
     certificate = target.certificate(basis, box, FILE_ROWS, PRIVACY)
     small = np.linspace(0, 1, 1000)
     sf.release(target, small, box, PRIVACY, basis=basis)
@@ -142,7 +142,7 @@ def _parts(path: str, box: sf.Box, target: sf.KDE, basis: Any) -> dict[str, floa
             lambda: target.choose_basis(box, FILE_ROWS, PRIVACY), 3, before=forget
         ),
         "reading and counting": seconds(
-            lambda: target.gather(open_table(path, box, "row", target.columns), box, engine), 3
+            lambda: target.gather(MemoryEngine().open(path, box, "row", target.columns), box, engine), 3
         ),
         "tables of shares (public, then cached) and sums": seconds(
             lambda: target.coefficients(counts, basis, box, certificate), 3, before=forget

@@ -21,7 +21,6 @@ from benchmarks.timing import row, seconds
 from sfumato.bases.contributions import factors_of
 from sfumato.bases.cosine import Cosines
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.targets.cosine_moments import Sums
 
 Row = dict[str, Any]
@@ -48,7 +47,7 @@ def drawn(rows: int, columns: int, seed: int = 20140603) -> np.ndarray:
 def added_up(records: np.ndarray, basis: Cosines) -> None:
     """From records to the exact sums, without noise."""
     box = sf.Box([(-1, 1)] * records.shape[1])
-    Sums(open_table(records, box, "row"), box, MemoryEngine()).add_up(basis)
+    Sums(MemoryEngine().open(records, box, "row"), box, MemoryEngine()).add_up(basis)
 
 
 def sums() -> list[Row]:

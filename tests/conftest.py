@@ -1,5 +1,6 @@
 """What holds for every test: linear algebra on one thread, and as much effort as the run is given."""
 
+import gc
 import os
 
 # Tests run side by side, one process for each core. Threads of a BLAS library beside them wait in loops that take more
@@ -20,3 +21,9 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is asked
 def pytest_collection_modifyitems(items):
     thin(items)
+
+
+def pytest_collection_finish():
+    """Thousands of collected tests stay to the end: looking for garbage need not look at them each time."""
+    gc.collect()
+    gc.freeze()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
+from functools import wraps
 from unittest import mock
 
 import pytest
@@ -67,3 +68,20 @@ def spread(cases, count):
         kept.add(best)
         seen |= cases[best]
     return kept
+
+
+def shared(make):
+    """Make a release once for all tests that ask for the same: nothing in it is random, and nothing changes it.
+
+    Arguments are told apart by what they print, so they must not be arrays.
+    """
+    made = {}
+
+    @wraps(make)
+    def once(*given, **settings):
+        key = repr((given, settings))
+        if key not in made:
+            made[key] = make(*given, **settings)
+        return made[key]
+
+    return once

@@ -4,6 +4,10 @@ import numpy as np
 
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
+from sfumato.engines.cells import Cells
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.passes import Counts
+from sfumato.engines.totals import Totals
 
 
 def numbers_of(private):
@@ -19,3 +23,30 @@ def wide(numbers):
     """A ``Wide`` array of any integers."""
     exact = np.array(numbers, dtype=object)
     return Wide((exact % 2**48).astype(np.int64), (exact // 2**48).astype(np.int64))
+
+
+def blocks_of(examples):
+    """The features and targets that every pass over a solver's examples sees, block by block."""
+    source = examples._source
+    return [block for _, block in source.records.blocks(examples.features, source.engine.chunk_rows)]
+
+
+def counted(data, box, shape, unit="row", engine=None):
+    """How many records there are, and how many fall into each cell."""
+    engine = engine or MemoryEngine()
+    totals = engine.fold(engine.open(data, box, unit), Counts(Cells(box, shape)))
+    return totals.rows, totals.counts(shape)
+
+
+def chunks_of(table, box, rows=1000):
+    """``(m, l)`` cleaned records of a table's numeric columns, at most so many at a time."""
+    for columns in table.batches(box, rows):
+        yield box.clean(np.stack(columns, axis=1))
+
+
+def fold_blocks(one, blocks):
+    """What a pass adds up over blocks that are here already."""
+    totals = Totals(one.size, one.largest)
+    for block in blocks:
+        one.add(totals.part(len(block[0])), block)
+    return totals

@@ -9,7 +9,7 @@ from sfumato.bases.magnitudes import WIDEST
 from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
+from sfumato.engines.engine import Engine
 from sfumato.errors import ParameterTypeError
 from sfumato.pipeline import release
 from sfumato.releases.value import ValueRelease

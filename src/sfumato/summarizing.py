@@ -7,7 +7,7 @@ from typing import Any
 from sfumato.accounting.charging import Payer
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
+from sfumato.engines.engine import Engine
 from sfumato.pipeline import release
 from sfumato.releases.summary import SummaryRelease
 from sfumato.targets.cosine_moments import CosineMoments

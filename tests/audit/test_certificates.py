@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from harness.hunter import hunt
@@ -12,7 +14,8 @@ from sfumato.core.certificate import certify_sum
 from sfumato.core.mechanism import Private
 from sfumato.core.quantize import truncate_records
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import Table
+from sfumato.engines.passes import Contributions
+from sfumato.engines.tables import open_table
 
 BOX = sf.Box([(0, 1)])
 BASIS = sf.Bernstein(degree=12, order=2)
@@ -25,7 +28,7 @@ def lattice_values(target: sf.BlackBox, basis=BASIS, box=BOX):
 
     def statistic(data: np.ndarray) -> np.ndarray:
         certificate = target.certificate(basis, box, None, sf.Privacy(epsilon=1.0))
-        private = target.coefficients(Table(data, len(data)), basis, box, certificate)
+        private = target.coefficients(open_table(data, box, "row"), basis, box, certificate)
         assert isinstance(private, Private)
         return private._values
 
@@ -65,6 +68,21 @@ def test_range_bounds_a_function_that_lies_about_its_sensitivity():
     assert found.distance <= certificate.bound
 
 
+@dataclass(frozen=True)
+class Truncated:
+    """Records as they are, under an enforced budget."""
+
+    exponent: int
+    budget: int
+    norm: str
+
+    def size(self, box):
+        return box.dimension
+
+    def contributions(self, box, records):
+        return truncate_records(records, self.exponent, self.budget, self.norm)
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
@@ -74,8 +92,9 @@ def test_fixed_point_sums_stay_within_their_enforced_certificate(norm, relation)
     box = sf.Box([(-5, 5), (-5, 5), (-5, 5)])
 
     def statistic(data: np.ndarray) -> np.ndarray:
-        contribution = lambda records: truncate_records(records, exponent, budget, norm)  # noqa: E731
-        return numbers_of(MemoryEngine(chunk_rows=3).sum(Table(data, len(data)), box, contribution, 3, budget))
+        engine = MemoryEngine(chunk_rows=3)
+        one = Contributions(box, Truncated(exponent, budget, norm), budget)
+        return numbers_of(engine.fold(engine.open(data, box, "row"), one).wide())
 
     certificate = certify_sum(norm, budget, exponent, privacy)
     found = hunt(statistic, np.full(3, -50.0), np.full(3, 50.0), 5, norm, relation)

@@ -31,7 +31,6 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 from sfumato.targets import scores
 
@@ -64,7 +63,7 @@ def coefficients(target, basis, box, privacy):
     certificate = target.certificate(basis, box, None, privacy)
 
     def statistic(data):
-        counts = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
+        counts = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(counts, basis, box, certificate)
         assert isinstance(private, Private)
         return numbers_of(private)
@@ -205,6 +204,7 @@ def test_hunted_rows_stay_within_the_certificate(name, relation):
     assert 0.9 * bound <= distance <= bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["circle", "plane"])
 def test_hunted_rows_elsewhere_stay_within_the_certificate(where):
     distance, bound = hunted("SplitLattice", where, "l2", "replace", restarts=3)
@@ -465,6 +465,7 @@ def test_hunted_neighbours_move_no_cross_validation_further_than_stated(where, n
     assert found.distance <= sensitivity
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("n", [1, 2, 6, 100_000])
 @pytest.mark.parametrize("factor", KERNELS)
 def test_cross_validation_attains_its_sensitivity_and_half_of_it_is_beaten(factor, n):
@@ -504,6 +505,7 @@ def test_sums_of_very_many_records_are_covered():
 BASES = (Binning(6), SplitLattice(8, 0.5), sf.Bernstein(10))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [2, 4])
 def test_neighbours_move_no_reconstruction_further_than_stated_and_half_of_it_is_beaten(n):
     """Others in one cell, and every place for one record, or none; then a hunt."""

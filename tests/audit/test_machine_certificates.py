@@ -27,7 +27,8 @@ from sfumato.bases.landmarks import Coordinates, Landmarks, feature_map
 from sfumato.bases.losses import Hinge, loss_of
 from sfumato.targets import examples, machine, solver
 from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.solver import BLOCK, Problem, minimise
+from sfumato.targets.gradient import BLOCK
+from sfumato.targets.solver import Problem, minimise
 
 RBF, LINEAR = sf.RBF(gamma=0.5), sf.LinearKernel()
 N = 8
@@ -456,6 +457,7 @@ def published_given(opened, w, points, labels, monkeypatch):
     return opened(points, labels)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_given_the_exact_minimiser_neighbours_differ_by_what_is_left_open(delta, small_blocks, monkeypatch):
     """The certificate under objective noise: the rounding of b and the solver, nothing else; and not for nothing."""

@@ -26,7 +26,6 @@ from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import draw
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import FileFormatError
 from sfumato.releases.io import load, save
 from sfumato.targets.cosine_moments import NOISES, scaled
@@ -68,7 +67,7 @@ def indices_of(name):
 def summed(box, basis, data, privacy=REPLACE, chunk_rows=65_536):
     """What the mechanism would perturb, in steps: data in, opened integers out."""
     target = sf.CosineMoments(degree=basis.degree, interactions=basis.interactions).settled(box, None, privacy)
-    gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine(chunk_rows))
+    gathered = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine(chunk_rows))
     return numbers_of(target.coefficients(gathered, basis, box, target.certificate(basis, box, None, privacy)))
 
 

@@ -23,7 +23,6 @@ from sfumato.bases.attributes import Attributes
 from sfumato.bases.columns import BITS, column_norms, shares_of
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 
 GRANTS = {"l1": {"epsilon": 1.0}, "l2": {"rho": 0.5}}
 METRICS = {"l1": "cityblock", "l2": "euclidean"}
@@ -45,7 +44,7 @@ def opened(target, basis, box, privacy):
     certificate = target.certificate(basis, box, None, privacy)
 
     def statistic(data):
-        gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
+        gathered = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(gathered, basis, box, certificate)
         assert isinstance(private, Private)
         return numbers_of(private)

@@ -339,6 +339,7 @@ def test_negative_control_forgetting_the_curvature_is_caught():
         calibrated(curve, strength, epsilon, 1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), [CASES[0], CASES[2], CASES[3]])
 def test_negative_control_half_the_noise_is_caught(curve, strength, epsilon):
     pure, gaussian = (calibrated(curve, strength, epsilon, delta) for delta in (0.0, 1e-5))

@@ -24,7 +24,6 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.targets.smoother import Halves
 
 BOXES = {
@@ -54,7 +53,7 @@ def opened(target, basis, box, privacy, n=None):
     certificate = target.certificate(basis, box, n, privacy)
 
     def statistic(data):
-        gathered = target.gather(open_table(data, box, privacy.unit), box, MemoryEngine())
+        gathered = target.gather(MemoryEngine().open(data, box, privacy.unit), box, MemoryEngine())
         private = target.coefficients(gathered, basis, box, certificate)
         assert isinstance(private, Private)
         return numbers_of(private)
@@ -218,6 +217,7 @@ def test_persons_attain_the_certificate_and_never_exceed_it(norm, relation):
 WHOLE = [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0, 7]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", [smoother(BOXES["interval"]), sf.PriestleyChao(0.4, range=(LOW, HIGH))])
 def test_no_value_raises_or_warns(target):
     box, odd = BOXES["interval"], [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 3.0, 3.0]

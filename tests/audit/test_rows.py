@@ -17,15 +17,12 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import pipeline
 from sfumato.core import mechanism
 from sfumato.core.whole import Wide
-from sfumato.engines.cells import Counts
+from sfumato.engines import memory
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import Table, open_table
-from sfumato.targets import smoother
 from sfumato.targets.bounds import Bounds
-from sfumato.targets.naive_bayes import Tallies
 
 RNG = np.random.default_rng(16)
 ROWS = 64
@@ -103,21 +100,15 @@ def data_of(name):
 class Claiming(Table):
     """A table of few records that says that it has many."""
 
-    def __init__(self, table, rows):
-        super().__init__(table._given, rows)
-
-    def labelled(self, box, response, kind, rows):
-        yield from Table(self._given, ROWS).labelled(box, response, kind, rows)
-
-    def only(self, box, names):
-        return Claiming(super().only(box, names), self.rows)
+    def batches(self, box, rows):
+        yield from self._given.batches(box, rows)
 
 
 @pytest.mark.parametrize("name", quick(*EVERY))
 @pytest.mark.parametrize("rows", [2**25, 2**28, 2**31, 2**61])
 def test_no_number_of_rows_is_refused(name, rows, monkeypatch):
     """Nothing raises and nothing warns, also where sums of so many do not fit 64 bits."""
-    monkeypatch.setattr(pipeline, "open_table", lambda *order: Claiming(open_table(*order), rows))
+    monkeypatch.setattr(memory, "open_table", lambda *order: Claiming(open_table(*order), rows))
     target, box = EVERY[name]
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
@@ -150,12 +141,13 @@ def test_the_refusals_that_there_were_are_found():
 # --- engines that count every record many times -------------------------------------------------------------------
 
 
-def times(numbers, factor):
-    """The numbers times a factor, which is multiplied by limb after limb, eight bits at a time."""
-    found = Wide(np.zeros(numbers.shape, dtype=np.int64))
+def times(totals, factor):
+    """Totals of so many copies of the records: limb after limb, eight bits at a time."""
+    numbers, found = totals._whole(), Wide(np.zeros(totals._part.size, dtype=np.int64))
     for digit in factor.to_bytes(8, "big").lstrip(b"\0"):
         found = Wide(found._low << 8, found._high << 8) + Wide(numbers._low * digit, numbers._high * digit)
-    return found
+    totals._saved, totals._part, totals.rows = found, np.zeros_like(totals._part), totals.rows * factor
+    return totals
 
 
 @dataclass(frozen=True)
@@ -164,25 +156,15 @@ class Repeating(MemoryEngine):
 
     factor: int = 1
 
-    def sum(self, *order):
-        return times(super().sum(*order), self.factor)
-
-    def count(self, *order):
-        counts = super().count(*order)
-        return Counts(counts.open() * self.factor, counts.rows * self.factor)
-
-    def products(self, *order):
-        return times(super().products(*order), self.factor)
+    def fold(self, records, one):
+        totals = super().fold(records, one)
+        return times(totals, self.factor) if self.factor > 1 else totals
 
 
 def gathered(target, box, data, factor):
     """What a target gathers of so many copies of the data."""
-    found = target.gather(open_table(data, box, "row", target.columns), box, Repeating(factor=factor))
-    if isinstance(found, Tallies):
-        return Tallies([tally * factor for tally in found.open()], found.rows * factor)
-    if isinstance(found, smoother.Halves):
-        return smoother.Halves(times(Wide(found._sums), factor), found.rows * factor)
-    return found
+    engine = Repeating(factor=factor)
+    return target.gather(engine.open(data, box, "row", target.columns), box, engine)
 
 
 def published(target, box, data, factor, privacy):
@@ -217,7 +199,7 @@ def test_a_release_of_any_number_of_rows_says_the_same(name, monkeypatch):
     target, box = EVERY[name]
     data, gather = data_of(name), type(target).gather
 
-    def repeated(self, table, box, engine):
+    def repeated(self, records, box, engine):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(type(self), "gather", gather)
             return gathered(self, box, data, 2**40)

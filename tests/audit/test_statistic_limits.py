@@ -34,6 +34,7 @@ def moved_scores(level, relation, sizes=(1, 2, 3, 4)):
     return worst
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 def test_no_table_moves_a_quantiles_score_further_and_one_moves_it_that_far(level, relation):

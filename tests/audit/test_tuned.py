@@ -13,10 +13,9 @@ import pytest
 from harness.empirical import epsilon_lower_bound
 
 import sfumato as sf
-from opening import numbers_of
+from opening import chunks_of, numbers_of
 from sfumato import tuning
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 
 BOX, GRANT = sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0)
 
@@ -32,7 +31,7 @@ class Worst(sf.BlackBox):
         return None
 
     def scores(self, question, gathered, box, n, privacy, basis):
-        moved = float(np.concatenate(list(gathered.chunks(box, 16))).sum())
+        moved = float(np.concatenate(list(chunks_of(gathered, box))).sum())
         return [1.0 - moved, moved], 1.0
 
     def answered(self, question, picked, basis):
@@ -90,7 +89,7 @@ BASIS = sf.Binning(7)
 
 def chances(data, epsilon):
     """The chance of each bandwidth, exactly: permute-and-flip between two candidates."""
-    counts = DENSITY.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine())
+    counts = DENSITY.gather(MemoryEngine().open(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine())
     scores, sensitivity = DENSITY.scores(DENSITY.bandwidth, counts, BOX, len(data), GRANT, BASIS)
     flip = math.exp(-epsilon * abs(scores[0] - scores[1]) / (2 * sensitivity)) / 2
     return np.array([1 - flip, flip] if scores[0] >= scores[1] else [flip, 1 - flip])
@@ -105,7 +104,7 @@ def largest_loss(choice, release):
         first, second = (
             numbers_of(
                 target.coefficients(
-                    target.gather(open_table(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
+                    target.gather(MemoryEngine().open(data, BOX, "row", DENSITY.columns), BOX, MemoryEngine()),
                     BASIS,
                     BOX,
                     certificate,

@@ -4,6 +4,7 @@ Inherit, and give ``engines()``: the same engine cut in different ways.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ import sfumato as sf
 from opening import numbers_of
 from sfumato.core.quantize import truncate_records
 from sfumato.engines.cells import Cells
-from sfumato.engines.tables import open_table
+from sfumato.engines.passes import Contributions, Counts, Products
 
 BOX = sf.Box({"a": (-1, 1), "b": (0, 10)})
 BUDGET = 2**20
@@ -32,12 +33,30 @@ def contribution(records):
     return truncate_records(features, EXPONENT, BUDGET, "l2")
 
 
-def squares(columns):
+@dataclass(frozen=True)
+class Rule:
+    """What such features add up to."""
+
+    def size(self, box):
+        return 3
+
+    def contributions(self, box, records):
+        return contribution(records)
+
+
+@dataclass(frozen=True)
+class Squares:
     """Whole numbers of up to 16 bits, forty records at a time: what moments are made of."""
-    a, b = (np.nan_to_num(np.clip(values, -1, 1)) for values in columns)
-    whole = np.rint(2.0**16 * np.stack([np.ones(len(a)), a, a * b]))
-    for start in range(0, len(a), 40):
-        yield whole[:, start : start + 40], whole[:, start : start + 40]
+
+    box = BOX
+    shape = (3, 3)
+    largest = 4**16
+
+    def pairs(self, columns):
+        a, b = (np.nan_to_num(np.clip(values, -1, 1)) for values in columns)
+        whole = np.rint(2.0**16 * np.stack([np.ones(len(a)), a, a * b]))
+        for start in range(0, len(a), 40):
+            yield whole[:, start : start + 40], whole[:, start : start + 40]
 
 
 class EngineContract:
@@ -53,7 +72,7 @@ class EngineContract:
         return records
 
     def sum(self, engine, data):
-        return numbers_of(engine.sum(open_table(data, BOX, "row"), BOX, contribution, 3, BUDGET))
+        return numbers_of(engine.fold(engine.open(data, BOX, "row"), Contributions(BOX, Rule(), BUDGET)).wide())
 
     def test_every_way_of_cutting_gives_the_same_bits(self, records):
         sums = {self.sum(engine, records).tobytes() for engine in self.engines()}
@@ -99,8 +118,8 @@ class EngineContract:
 
     # --- products -----------------------------------------------------------------------------------------------
 
-    def products(self, engine, data, box=BOX):
-        return numbers_of(engine.products(open_table(data, box, "row"), box, squares, (3, 3), 4**16))
+    def products(self, engine, data):
+        return numbers_of(engine.fold(engine.open(data, BOX, "row"), Products(Squares())).wide()).reshape(3, 3)
 
     def test_every_way_of_cutting_gives_the_same_products(self, records):
         assert len({self.products(engine, records).tobytes() for engine in self.engines()}) == 1
@@ -119,7 +138,7 @@ class EngineContract:
             assert len({self.products(engine, table).tobytes() for table in tables}) == 1
 
     def test_products_are_those_of_python_integers(self, records):
-        rows = np.concatenate([left for left, _ in squares(list(records.T))], axis=1).T.tolist()
+        rows = np.concatenate([left for left, _ in Squares().pairs(list(records.T))], axis=1).T.tolist()
         expected = [[sum(int(row[i]) * int(row[j]) for row in rows) for j in range(3)] for i in range(3)]
         for engine in self.engines():
             found = self.products(engine, records)
@@ -138,8 +157,8 @@ class EngineContract:
     # --- counts -------------------------------------------------------------------------------------------------
 
     def count(self, engine, data, cells=CELLS):
-        counts = engine.count(open_table(data, cells.box, "row"), cells)
-        return counts.rows, counts._tally
+        totals = engine.fold(engine.open(data, cells.box, "row"), Counts(cells))
+        return totals.rows, totals.counts(cells.shape)
 
     @pytest.fixture
     def hostile(self, records):

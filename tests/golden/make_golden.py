@@ -24,7 +24,7 @@ from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee
 from sfumato.releases.base import Receipt
-from sfumato.targets.base import Chosen, Published
+from sfumato.targets.base import Published
 from sfumato.targets.bounds import Bounds
 
 HERE = Path(__file__).parent
@@ -189,7 +189,7 @@ def statistics():
     median = sf.Statistic("median", "age", "none", interval_share=0.25)
     basis = median.choose_basis(plane, 4000, pure)
     promised = Guarantee(1.0, 0.0, None, None, "replace", "row")
-    chosen = Chosen(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, promised, None)
+    chosen = Published(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, None, promised, None, pure, "auto")
     yield "value-median", median.finish(chosen)
     counts = 10 * np.sin(np.arange(169.0)).round(1)
     counts[[62, 105, 106]] = [150.0, 40.0, 777.0]
@@ -281,8 +281,8 @@ def more_statistics():
     own = sf.Statistic(np.mean, sensitivity=0.5, length=3, norm="l2", range=(0, 9))
     yield "value-own", statistic(own, line, pure, 400, [2.5, 7.0, 11.0])
     levels = sf.Statistic("quantiles", "age", probabilities=(0.1, 0.5, 0.9))
-    chosen = Chosen(np.array([21.5, 47.5, 80.25]), levels.choose_basis(plane, 4000, pure), plane, 4000,
-                    Guarantee(1.0, 0.0, None, None, "replace", "row"), None)  # fmt: skip
+    chosen = Published(np.array([21.5, 47.5, 80.25]), levels.choose_basis(plane, 4000, pure), plane, 4000, None,
+                       Guarantee(1.0, 0.0, None, None, "replace", "row"), None, pure, "auto")  # fmt: skip
     yield "value-quantiles", levels.finish(chosen)
 
 

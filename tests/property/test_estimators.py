@@ -49,6 +49,7 @@ def objects(records):
     return array
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", MODELS)
 @tries(10)
 @given(tables, st.booleans(), st.sampled_from(["replace", "add-remove"]))

@@ -21,7 +21,6 @@ from opening import numbers_of
 from sfumato.bases.cosine import Cosines
 from sfumato.bases.quadrature import fine_axis, grid_for
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.releases.summary import _left_out
 from sfumato.targets.cosine_moments import Sums
 
@@ -52,7 +51,7 @@ bases = st.one_of(
 
 def summed(box, basis, data, chunk_rows=65_536):
     """The whole numbers that are perturbed, with the count in front."""
-    sums = Sums(open_table(data, box, "row"), box, MemoryEngine(chunk_rows))
+    sums = Sums(MemoryEngine().open(data, box, "row"), box, MemoryEngine(chunk_rows))
     sums.add_up(basis)
     return numbers_of(sums.open())
 

@@ -15,7 +15,6 @@ from effort import tries
 from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 
 SPECIAL = [math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 1.0, 5.0, 10.0, 1e17]
@@ -61,7 +60,7 @@ def vector(target, data, box, basis):
     """What the door would be given."""
     with warnings.catch_warnings(), np.errstate(over="raise", divide="raise", invalid="raise"):
         warnings.simplefilter("error")
-        gathered = target.gather(open_table(data, box, "row", target.columns), box, MemoryEngine())
+        gathered = target.gather(MemoryEngine().open(data, box, "row", target.columns), box, MemoryEngine())
         certificate = target.certificate(basis, box, gathered.rows, EXACT)
         return numbers_of(target.coefficients(gathered, basis, box, certificate))
 

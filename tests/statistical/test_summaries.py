@@ -18,7 +18,6 @@ from scipy.stats import binom
 import sfumato as sf
 from opening import numbers_of
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 DATA = np.random.default_rng(5).uniform([0, 10], [110, 60], size=(60, 2))
@@ -34,7 +33,7 @@ GRANTS = {
 def sums_of(basis):
     """The private sums, which are known here."""
     target = sf.CosineMoments(basis.degree, interactions=basis.interactions)
-    return numbers_of(target.gather(open_table(DATA, BOX, "row"), BOX, MemoryEngine()).open())
+    return numbers_of(target.gather(MemoryEngine().open(DATA, BOX, "row"), BOX, MemoryEngine()).open())
 
 
 def noise_of(release):

@@ -11,7 +11,6 @@ import pytest
 import sfumato as sf
 from sfumato.checks import as_written
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
 from sfumato.tuning import Settled, part_of, tune
 
@@ -42,6 +41,7 @@ def parts(account, name):
 # --- what is charged --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, 0.3, 2.3, 1 / 3, 0.7000000000000001])
 def test_selection_and_release_are_two_entries_within_the_grant(account, epsilon):
     release = publish(sf.KDE(sf.Tuned([2.0, 20.0], share=0.1)), sf.Privacy(epsilon=epsilon), account, sf.Binning(12))
@@ -78,6 +78,7 @@ def test_concentrated_grants_are_split_in_rho(concentrated):
     assert (release.guarantee.rho, release.guarantee.epsilon) == (0.7, None)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("privacy", [sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, delta=1e-6)])
 def test_the_guarantee_has_no_curve_that_the_selection_would_break(privacy):
     assert publish(sf.KDE(3.0), privacy, basis=sf.Binning(12)).guarantee.mu is not None
@@ -165,13 +166,14 @@ def test_plans_need_one_candidate(target):
 # --- what is selected -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("privacy", [sf.Privacy(epsilon=4.0), sf.Privacy(epsilon=4.0, delta=1e-6), sf.Privacy(rho=4.0)])
 @pytest.mark.parametrize(("spread", "right"), [(12.0, 4.0), (3.0, 1.0), (0.8, 0.3)])
 def test_the_right_scale_is_selected_where_there_are_many_rows(privacy, spread, right):
     """Wrong with probability at most ``2 exp(-epsilon gap / (2 sensitivity))``, which is computed, and below 1e-9."""
     data = np.random.default_rng(5).normal(50, spread, size=60_000)
     target = sf.KDE(sf.Tuned([right, 7 * right, 25 * right], share=0.5))
-    counts = target.gather(open_table(data, BOX, "row"), BOX, MemoryEngine())
+    counts = target.gather(MemoryEngine().open(data, BOX, "row"), BOX, MemoryEngine())
     scores, sensitivity = target.scores(target.bandwidth, counts, BOX, len(data), privacy, "auto")
     epsilon = 2.0 if privacy.rho is None else 4.0  # half of the grant; rho = epsilon**2 / 8
     gap = scores[0] - max(scores[1:])
@@ -186,7 +188,7 @@ def test_units_do_not_matter():
     def scored(factor):
         box = sf.Box({"age": (0, 100.0 * factor)})
         target = sf.KDE(sf.Tuned([2.0 * factor, 20.0 * factor]))
-        counts = target.gather(open_table(factor * AGES[:200], box, "row"), box, MemoryEngine())
+        counts = target.gather(MemoryEngine().open(factor * AGES[:200], box, "row"), box, MemoryEngine())
         scores, sensitivity = target.scores(target.bandwidth, counts, box, 200, sf.Privacy(epsilon=0.1), "auto")
         return np.array([*scores, sensitivity])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -34,6 +35,7 @@ class Factors:
     of_right: Indices
 
 
+@lru_cache(maxsize=4)
 def factors_of(indices: IndexSet) -> Factors:
     """Halves of the columns for a full tensor, else halves of the columns that take part."""
     frequencies = indices.frequencies

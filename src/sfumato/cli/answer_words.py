@@ -15,7 +15,7 @@ from rich.text import Text
 
 from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.checks import one_of, probability
-from sfumato.cli.options import blaming, load, settings
+from sfumato.cli.options import load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
 from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
@@ -45,9 +45,8 @@ class Told:
 
 def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidence: float, damping: str) -> list[Told]:
     """Read and answer all questions, or refuse one with a caret under what is wrong."""
-    with blaming("--confidence", "--damping"):
-        probability("confidence", confidence)
-        one_of("damping", damping, ("none", "balanced"))
+    probability("confidence", confidence)
+    one_of("damping", damping, ("none", "balanced"))
     summary = load_summary(ctx, file)
     found = []
     for text in questions:

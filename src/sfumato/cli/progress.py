@@ -23,10 +23,11 @@ from rich.text import Text
 
 from sfumato.cli.options import settings
 from sfumato.core.box import Box
-from sfumato.core.whole import Wide
-from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import Contribution, Features, MemoryEngine
-from sfumato.engines.tables import Table
+from sfumato.core.neighbours import Unit
+from sfumato.engines.memory import MemoryEngine, MemoryRecords
+from sfumato.engines.passes import Pass
+from sfumato.engines.tables import Columns, Table
+from sfumato.engines.totals import Totals
 
 _PATIENCE = 1.0  # seconds of silence before a bar appears
 
@@ -100,21 +101,13 @@ class WatchedEngine(MemoryEngine):
         super().__init__()
         self.__dict__ |= {"_tick": tick, "_done": done}  # the dataclass is frozen
 
-    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Wide:
-        """The sum of what each record contributes."""
-        found = super().sum(_Watched(table, self.__dict__["_tick"]), box, contribution, size, budget)
-        self.__dict__["_done"]()
-        return found
+    def open(self, data: Any, box: Box, unit: Unit, columns: Columns = None) -> MemoryRecords:
+        """Open the data; whoever reads them says so."""
+        return MemoryRecords(_Watched(super().open(data, box, unit, columns).whole(), self.__dict__["_tick"]))
 
-    def count(self, table: Table, cells: Cells) -> Counts:
-        """How many records fall into each cell, in one pass over the table."""
-        found = super().count(_Watched(table, self.__dict__["_tick"]), cells)
-        self.__dict__["_done"]()
-        return found
-
-    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Wide:
-        """The sum of products of what each record contributes."""
-        found = super().products(_Watched(table, self.__dict__["_tick"]), box, features, shape, budget)
+    def fold(self, records: MemoryRecords, one: Pass) -> Totals:
+        """What a pass adds up over all records."""
+        found = super().fold(records, one)
         self.__dict__["_done"]()
         return found
 
@@ -125,6 +118,18 @@ class _Watched(Table):
     def __init__(self, table: Table, tick: Callable[[int], None]) -> None:
         super().__init__(table, -1)
         self._tick = tick
+
+    @property
+    def native(self) -> Any:
+        """All records as one table."""
+        whole = self._given.native
+        self._tick(self.rows)
+        return whole
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What reading rests on."""
+        return tuple(self._given.assumptions)
 
     @property
     def rows(self) -> int:

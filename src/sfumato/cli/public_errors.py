@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from sfumato.cli.options import blaming
+from sfumato.cli.options import holding
 from sfumato.cli.predictors import predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Order
@@ -32,7 +32,7 @@ def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
     data
         The private file, which cannot be the public one.
     """
-    with blaming("--public-test"):
+    with holding("--public-test"):
         box, target = order.box, order.target
         if path.exists() and data.exists() and path.samefile(data):
             raise ParameterError(
@@ -55,7 +55,7 @@ def count_errors(
     counts = np.zeros((len(release.classes), len(release.classes)), dtype=np.int64)
     rows = 0
     with counting(ctx, f"predicting {path.name}", None) as done:
-        for columns, values in table.labelled(release.box, release.response.name, column, AT_ONCE):
+        for *columns, values in table.batches(release.response.after(release.box), AT_ONCE):
             piece, truth = predictor.piece(columns), positions(values, column)
             known = np.flatnonzero(piece.complete & (truth >= 0))
             if known.size:

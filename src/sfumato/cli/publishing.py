@@ -15,7 +15,7 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato import drawing, pages
-from sfumato.cli.options import blaming, declared_file, paying_account, person_unit, signing_key
+from sfumato.cli.options import declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import sketched
@@ -32,9 +32,7 @@ def granted(epsilon: float | None, delta: float, rho: float | None, neighbours: 
         raise ParameterError("how much privacy may it cost? give --epsilon E (with an optional --delta D), or --rho R")
     if epsilon is not None and rho is not None:
         raise ParameterError("give either --epsilon or --rho, not both")
-    unit = person_unit(person)
-    with blaming("--epsilon", "--delta", "--rho", "--neighbours"):
-        return sf.Privacy(epsilon, delta, rho, neighbours, unit)
+    return sf.Privacy(epsilon, delta, rho, neighbours, person_unit(person))
 
 
 @dataclass(frozen=True)
@@ -90,18 +88,17 @@ class Outputs:
         cls, data: Path, release: Path, report: Path | None, picture: Path | None, force: bool, test: Path | None = None
     ) -> Outputs:
         """Refuse names that cannot be written, before anything is spent: a release that is lost is lost budget."""
-        given = {"--output": release, "--report": report, "--plot": picture}
+        given = {"output": release, "report": report, "plot": picture}
         seen = {data.resolve(): "the data"} | ({} if test is None else {test.resolve(): "the file of --public-test"})
-        for option, path in given.items():
+        for name, path in given.items():
             if path is None:
                 continue
-            with blaming(option):
-                check_writable(path, force)
-                if path.resolve() in seen:
-                    raise ParameterError(f"{path} is {seen[path.resolve()]}; choose another name")
-                if option == "--plot":
-                    check_format(path)
-            seen[path.resolve()] = f"the file of {option}"
+            check_writable(path, force, name)
+            if path.resolve() in seen:
+                raise ParameterError(f"{path} is {seen[path.resolve()]}; choose another name", parameter=name)
+            if name == "plot":
+                check_format(path)
+            seen[path.resolve()] = f"the file of --{name}"
         if report is not None:
             pages.check_installed()
         if picture is not None:
@@ -126,19 +123,32 @@ class Outputs:
         return [(path, what) for path, what in told if path is not None]
 
 
-def check_writable(path: Path, force: bool) -> None:
-    """Refuse a path that is there already, or cannot be written: found out by writing, before anything is spent."""
+def check_writable(path: Path, force: bool, parameter: str = "output") -> None:
+    """Refuse a path that is there already, or cannot be written: found out by writing, before anything is spent.
+
+    Parameters
+    ----------
+    parameter
+        Which one holds the path.
+    """
+    why = _unwritable(path, force)
+    if why is not None:
+        raise ParameterError(f"{path}: {why}", parameter=parameter)
+
+
+def _unwritable(path: Path, force: bool) -> str | None:
     try:
         if not path.parent.is_dir():
-            raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
+            return f"there is no folder {str(path.parent)!r}"
         there = path.exists()
         if there and not path.is_file():
-            raise ParameterError(f"{path}: cannot be written, it is not a file; choose another name")
+            return "cannot be written, it is not a file; choose another name"
         if there and not force:
-            raise ParameterError(f"{path}: is there already; choose another name, or replace it with --force")
+            return "is there already; choose another name, or replace it with --force"
         _try_to_write(path, there)
     except OSError as error:
-        raise ParameterError(f"{path}: cannot be written ({error.strerror}); choose another name") from None
+        return f"cannot be written ({error.strerror}); choose another name"
+    return None
 
 
 def _try_to_write(path: Path, there: bool) -> None:

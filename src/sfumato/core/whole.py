@@ -68,6 +68,10 @@ class Wide(Sealed):
         """One vector after the other."""
         return Wide(np.concatenate([p._low for p in parts]), np.concatenate([p._high for p in parts]))
 
+    def integers(self) -> Integers:
+        """The same in 64 bits, for numbers that are known to fit."""
+        return (self._high << _BITS) + self._low
+
     def doubles(self) -> NDArray[np.float64]:
         """The nearest doubles: both limbs are exact, and one addition is rounded."""
         doubles = self._high.astype(np.float64)

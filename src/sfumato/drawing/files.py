@@ -19,7 +19,7 @@ _DPI = 160
 def check_format(path: Path) -> None:
     """Refuse a name whose ending says no format."""
     if path.suffix.lower() not in FORMATS:
-        raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}")
+        raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}", parameter="plot")
 
 
 def draw(release: Any, path: Path, confidence: float = 0.95) -> None:

@@ -1,4 +1,4 @@
-"""A public grid of equal cells over a box, and how many records fall into each.
+"""A public grid of equal cells over a box.
 
 Which cell a record falls into depends on that record alone, bit by bit, so counts are the same on every engine.
 """
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from sfumato.bases.base import MAX_CELLS
 from sfumato.checks import finite_number, positive_integer, shown
 from sfumato.core.box import Box, Categorical, Interval
-from sfumato.core.whole import Sealed
 from sfumato.engines.files import holds_text, is_text
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 
@@ -59,9 +58,10 @@ class Cells:
             if isinstance(kind, Categorical):
                 _check_categories(name, kind, size)
         if self.size > MAX_CELLS:
-            raise ParameterError(
-                f"shape must have at most {MAX_CELLS} cells in all, got {self.size} in shape={self.shape!r}; use fewer "
-                "cells along each column, or fewer columns"
+            raise ParameterError.of(
+                "shape",
+                f"must have at most {MAX_CELLS} cells in all, got {self.size} in shape={self.shape!r}; use fewer "
+                "cells along each column, or fewer columns",
             )
 
     @property
@@ -127,32 +127,6 @@ class Cells:
         place = values.astype(np.int32)  # the floor: nothing is below 0
         place[place == size] = size - 1  # the upper bound lies in the last cell
         return place, missing if some else None
-
-
-class Counts(Sealed):
-    """How many records fall into each cell: private numbers, which do not print, pickle or copy.
-
-    ``rows`` is the number of records read, also of those that have a missing value and so no cell.
-    """
-
-    __slots__ = ("_tally", "rows")
-    _tally: Integers
-    rows: int
-
-    def __init__(self, values: Integers, rows: int) -> None:
-        values.setflags(write=False)
-        object.__setattr__(self, "_tally", values)
-        object.__setattr__(self, "rows", rows)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("counts do not change")
-
-    def open(self) -> Integers:
-        """The private numbers (read-only): for a target on its way to a ``Private`` vector, and for nobody else."""
-        return self._tally
-
-    def __repr__(self) -> str:
-        return "<private counts>"
 
 
 def _check_categories(name: str, kind: Categorical, size: int) -> None:

@@ -1,71 +1,93 @@
-"""Summing fixed-point contributions: the engine interface, and the engine that works in memory.
-
-An engine adds up integers that each depend on one record alone. Integer addition is associative, so every
-engine, every chunk size and every order of records gives the same bits. No number of records is too many: it may be
-private, and nothing may depend on it but time.
-"""
+"""The engine that works in memory, in this process; a file is read as it goes, whatever its size."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
-from sfumato.core.whole import Wide
-from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.files import ahead
-from sfumato.engines.tables import Table
-from sfumato.engines.totals import MOST_ROWS, RunningTotal
-from sfumato.threads import on_one_thread
+from sfumato.core.neighbours import Unit
+from sfumato.core.whole import Sealed
+from sfumato.engines.passes import Features, Pass, Values
+from sfumato.engines.tables import Columns, Table, open_table
+from sfumato.engines.totals import MOST_ROWS, Totals
 
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Contribution = Callable[[Floats], Integers]
-Features = Callable[[list[Any]], Iterable[tuple[Floats, Floats]]]
-
-# Rows that are put into cells at a time: numbers on the way stay in the cache, and in memory that malloc keeps.
-_BLOCK = 16_384
-_HELD = MOST_ROWS  # integers that contributions may hold at once
-_EXACT = 2**53  # doubles are whole numbers up to here, so sums below are exact in any order
+_HELD = 2**22  # numbers that are read at a time
+_KEPT = 2**24  # numbers of features that are kept between passes: 128 MiB; what is more is made again
 
 
-class Engine(Protocol):
-    """Anything that can add up what each record of a table contributes."""
+class MemoryRecords(Sealed):
+    """An opened table, and beside it the features that were made of its records."""
 
-    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Wide:
-        """``(size,)``: the sum over all records of ``contribution(records)``, rows of ``(m, size)`` integers.
+    __slots__ = ("_kept", "_table")
 
-        ``budget`` bounds the size of every single integer, and is at most ``2**38``.
-        """
-        ...
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._kept: dict[Features, list[tuple[int, Values]]] = {}
 
-    def count(self, table: Table, cells: Cells) -> Counts:
-        """How many records fall into each cell, in one pass over the table."""
-        ...
+    def __repr__(self) -> str:
+        return "<private records>"
 
-    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Wide:
-        """``shape``: the sum over all records of ``left_i right_j``, in one pass over the table.
+    @property
+    def rows(self) -> int:
+        """The number of records."""
+        return self._table.rows
 
-        ``features`` turns some records' columns, as they were read, into pairs of ``(a, m)`` and ``(b, m)`` whole
-        numbers (as doubles), block by block, each depending on one record alone; ``budget`` bounds every product.
-        """
-        ...
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What reading each record alone rests on that nobody can check, in words for the guarantee."""
+        return self._table.assumptions
+
+    def whole(self) -> Table:
+        """All of them as one table."""
+        return self._table
+
+    def blocks(self, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
+        """Features of all records, as they were made in the first pass, and of how many, block by block."""
+        if features in self._kept:
+            yield from self._kept[features]
+            return
+        kept: list[tuple[int, Values]] | None = []
+        for block in self._made(features, rows):
+            if kept is not None:
+                kept.append(block)
+                if len(kept) * features.block * features.width > _KEPT:
+                    kept = None
+            yield block
+        if kept is not None:
+            self._kept[features] = kept
+
+    def _made(self, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
+        """Full blocks, wherever the pieces of the table end, and a last one."""
+        waiting: list[Any] = []
+        count = 0
+        for columns in self._table.batches(features.box, rows):
+            numbers = features.read(columns)
+            waiting, count = [*waiting, numbers], count + len(numbers)
+            if count < features.block:
+                continue
+            joined = np.concatenate(waiting) if len(waiting) > 1 else numbers
+            for start in range(0, count - features.block + 1, features.block):
+                yield features.block, features.make(joined[start : start + features.block])
+            count %= features.block
+            waiting = [joined[len(joined) - count :]] if count else []
+        if count:
+            yield count, features.make(np.concatenate(waiting))
 
 
 @dataclass(frozen=True)
 class MemoryEngine:
-    """Sums and counts chunk by chunk in this process; a file is read as it goes, whatever its size.
+    """Folds passes chunk by chunk.
 
-    >>> from sfumato.engines.tables import open_table
-    >>> box = Box([(0, 10)])
-    >>> table = open_table(np.array([1.0, 2.0, 3.0]), box, "row")
-    >>> MemoryEngine().sum(table, box, lambda x: x.astype(np.int64), size=1, budget=10)
-    <private numbers>
+    >>> from sfumato.engines.cells import Cells
+    >>> from sfumato.engines.passes import Counts
+    >>> engine, box = MemoryEngine(), Box([(0, 10)])
+    >>> engine.fold(engine.open(np.array([1.0, 2.0, 3.0]), box, "row"), Counts(Cells(box, (5,))))
+    <private sums>
     """
 
     chunk_rows: int = 65_536
@@ -73,33 +95,19 @@ class MemoryEngine:
     def __post_init__(self) -> None:
         positive_integer("chunk_rows", self.chunk_rows)
 
-    def sum(self, table: Table, box: Box, contribution: Contribution, size: int, budget: int) -> Wide:
-        total = RunningTotal((size,), budget)
-        # Wide contributions come in shorter chunks: what is held at once does not depend on how many there are.
-        for records in table.chunks(box, min(self.chunk_rows, max(1, _HELD // size))):
-            total.part(len(records))[:] += contribution(records).sum(axis=0)
-        return total.whole()
+    def open(self, data: Any, box: Box, unit: Unit, columns: Columns = None) -> MemoryRecords:
+        """Open the data and check their schema; ``columns`` are those that must be there, by default the box's."""
+        return MemoryRecords(open_table(data, box, unit, columns))
 
-    def count(self, table: Table, cells: Cells) -> Counts:
-        total = np.zeros(cells.size, dtype=np.int64)
-        rows = 0
-        for columns in table.batches(cells.box, self.chunk_rows):
-            size = len(columns[0])
-            rows += size
-            for start in range(0, size, _BLOCK):
-                np.add.at(total, cells.index([values[start : start + _BLOCK] for values in columns]), 1)
-        return Counts(total.reshape(cells.shape), rows)
-
-    @on_one_thread  # the other core makes the next block
-    def products(self, table: Table, box: Box, features: Features, shape: tuple[int, int], budget: int) -> Wide:
-        total, part, unsaved = RunningTotal(shape, budget), np.zeros(shape), 0
-        for columns in table.batches(box, min(self.chunk_rows, max(1, _HELD // (4 * box.dimension)))):
-            for left, right in ahead(iter(features(columns))):
-                assert left.shape[1] * budget <= _EXACT, "blocks must be short enough to add up exactly"
-                if (unsaved + left.shape[1]) * budget > _EXACT:
-                    total.part(unsaved)[:] += part.astype(np.int64)
-                    part[:], unsaved = 0.0, 0
-                part += left @ right.T
-                unsaved += left.shape[1]
-        total.part(unsaved)[:] += part.astype(np.int64)
-        return total.whole()
+    def fold(self, records: MemoryRecords, one: Pass) -> Totals:
+        """What a pass adds up over all records."""
+        totals, features = Totals(one.size, one.largest), one.features
+        # Wide records come in shorter chunks: what is held at once does not depend on how many columns there are.
+        rows = min(self.chunk_rows, MOST_ROWS, max(1, _HELD // one.box.dimension))
+        if features is None:
+            for columns in records.whole().batches(one.box, rows):
+                one.add(totals.part(len(columns[0])), columns)
+        else:
+            for count, block in records.blocks(features, min(rows, 4 * features.block)):  # they stay in the cache
+                one.add(totals.part(count), block)
+        return totals

@@ -1,4 +1,4 @@
-"""Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, or a path to CSV or Parquet.
+"""Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, a stream of Arrow's, or a path to CSV or Parquet.
 
 Only the schema may raise. Whatever the *values* are, reading succeeds, and each record is read by a rule that
 looks at that record alone and leaves it in its place: an error, a type or an order that depends on a value is an unpaid
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
+from sfumato.core.whole import Sealed
 from sfumato.engines.columns import (
     array_doubles,
     arrow_doubles,
@@ -48,11 +50,11 @@ Values = list[Any]
 Columns = Sequence[str] | Mapping[str, object] | None
 
 
-class Table:
-    """Private records behind one face: as they are, in memory.
+class Table(Sealed, ABC):
+    """Private records behind one face: they do not print, pickle or copy.
 
-    ``native`` is what a black box sees, the caller's own kind of table; ``chunks`` and ``batches`` go through the
-    records once, in pieces.
+    ``native`` is what a black box sees, the caller's own kind of table; ``batches`` goes through the records once, in
+    pieces.
     """
 
     def __init__(self, native: Any, rows: int) -> None:
@@ -76,67 +78,53 @@ class Table:
         """The number of records."""
         return self._rows
 
-    def chunks(self, box: Box, rows: int) -> Iterator[Floats]:
-        """``(m, l)`` records of the box's numeric columns, cleaned, ``m <= rows``; missing values are NaN."""
-        box.intervals()
-        for columns in self.batches(box, rows):
-            yield box.clean(np.stack(columns, axis=1))
-
+    @abstractmethod
     def batches(self, box: Box, rows: int) -> Iterator[Values]:
         """The box's columns in its order, at most ``rows`` records at a time, as they were read.
 
         Numbers are doubles, NaN where one is missing, and may be a view of the data: do not write into them. A column
         of text categories is an Arrow array or a list.
         """
-        array = self._given[0] if isinstance(self._given, tuple) else self._given  # the X of an (X, y) pair
-        if not isinstance(array, np.ndarray):
-            yield from _frame_batches(nw.from_native(self._given, eager_only=True), box, rows)
-            return
-        matrix = np.asarray(array if array.ndim == 2 else array[:, None])
-        if matrix.shape[1:] != (box.dimension,):
-            raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
-        if matrix.dtype.kind not in "iufb" or any(is_text(column) for column in box.columns):
-            raise SchemaError(
-                f"the array must hold the columns {box.names} as real numbers, its dtype is {array.dtype}"
-            )
-        for start in range(0, len(matrix), rows):
-            yield [array_doubles(column) for column in matrix[start : start + rows].T]
-
-    def only(self, box: Box, names: Sequence[str]) -> Table:
-        """The same records with some of the box's columns; where columns have names, nothing need be done."""
-        array = self._given[0] if isinstance(self._given, tuple) else self._given
-        if not isinstance(array, np.ndarray):
-            return self
-        matrix = array if array.ndim == 2 else array[:, None]
-        if matrix.shape[1:] != (box.dimension,):
-            raise SchemaError(f"the box has {box.dimension} columns, the array has {matrix.shape[1]}")
-        return ArrayTable(matrix[:, [box.names.index(name) for name in names]], self.rows)
-
-    def labelled(self, box: Box, response: str, kind: Column, rows: int) -> Iterator[tuple[Values, Any]]:
-        """``batches`` together with one more column: that of a table, or the y of an ``(X, y)`` pair."""
-        if isinstance(self._given, np.ndarray):
-            raise SchemaError(f"an array has no column {response!r}; pass an (X, y) pair, or a table with that column")
-        if not isinstance(self._given, tuple):
-            wide = Box({**dict(zip(box.names, box.columns, strict=True)), response: kind})
-            for *columns, values in self.batches(wide, rows):
-                yield columns, values
-            return
-        y = self._given[1].reshape(-1) if self._given[1].ndim == 2 else self._given[1]
-        if y.ndim != 1 or len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
-            wanted = "text" if is_text(kind) else "numbers"
-            raise SchemaError(f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {y.dtype}")
-        starts = range(0, self.rows, rows)
-        for start, columns in zip(starts, self.batches(box, rows), strict=True):
-            part = y[start : start + rows]
-            yield columns, part if is_text(kind) else array_doubles(part)
 
 
 class ArrayTable(Table):
-    """An array, or an ``(X, y)`` pair of arrays."""
+    """An array whose columns have the names of a box, or an ``(X, y)`` pair: y is any column that X does not have."""
+
+    def __init__(self, native: Any, names: Sequence[str]) -> None:
+        super().__init__(native, len(native[0] if isinstance(native, tuple) else native))
+        self._names = list(names)
 
     @cached_property
     def native(self) -> Any:  # whatever fit does, the caller's arrays stay
         return tuple(part.copy() for part in self._given) if isinstance(self._given, tuple) else self._given.copy()
+
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        kinds = dict(zip(box.names, box.columns, strict=True))
+        others = [name for name in box.names if name not in self._names]
+        array, y = self._given if isinstance(self._given, tuple) else (self._given, None)
+        if others and (y is None or len(others) > 1):
+            raise SchemaError(
+                f"an array has no column {others[-1]!r}; pass an (X, y) pair, or a table with that column"
+            )
+        matrix = np.asarray(array if array.ndim == 2 else array[:, None])
+        if matrix.shape[1:] != (len(self._names),):
+            raise SchemaError(f"the box has {len(self._names)} columns, the array has {matrix.shape[1]}")
+        if matrix.dtype.kind not in "iufb" or any(is_text(kinds[name]) for name in box.names if name not in others):
+            raise SchemaError(
+                f"the array must hold the columns {tuple(self._names)} as real numbers, its dtype is {array.dtype}"
+            )
+        columns = {name: matrix[:, self._names.index(name)] for name in box.names if name not in others}
+        columns |= {name: self._response(y, kinds[name]) for name in others}
+        for start in range(0, len(matrix), rows):
+            part = [(columns[name][start : start + rows], kind) for name, kind in kinds.items()]
+            yield [values if is_text(kind) else array_doubles(values) for values, kind in part]
+
+    def _response(self, y: Any, kind: Column) -> NDArray[Any]:
+        y = y.reshape(-1) if y.ndim == 2 else y
+        if y.ndim != 1 or len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
+            wanted = "text" if is_text(kind) else "numbers"
+            raise SchemaError(f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {y.dtype}")
+        return np.asarray(y)
 
 
 class FrameTable(Table):
@@ -152,6 +140,18 @@ class FrameTable(Table):
     def native(self) -> Any:
         cleaned = [clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
         return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
+
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        _check_names(box.names, self._frame.columns)
+        whole = [self._frame[name] for name in box.names]
+        for series, kind in zip(whole, box.columns, strict=True):
+            check_kind(series, kind)
+        for start in range(0, len(self._frame), rows):
+            part = [series[start : start + rows] for series in whole]
+            yield [
+                as_texts(series) if is_text(kind) else as_doubles(series)
+                for series, kind in zip(part, box.columns, strict=True)
+            ]
 
 
 class FileTable(Table):
@@ -216,19 +216,36 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if isinstance(data, Csv):
         return _open_path(data, declared, needed, unit)
     if isinstance(data, tuple):
-        return _open_pair(data, unit)
+        return _open_pair(data, box.names, unit)
     if isinstance(data, np.ndarray):
-        return _open_array(data, unit)
+        return _open_array(data, box.names, unit)
+    return _open_frame(_as_frame(data), declared, needed, unit)
+
+
+def _as_frame(data: Any) -> Any:
+    """Whatever narwhals knows, or hands its records on as a stream of Arrow's (the result of a query, for one)."""
     try:
-        frame = nw.from_native(tabular(data), eager_only=True)
+        return nw.from_native(tabular(data), eager_only=True)
     except nw.exceptions.DuplicateError:
         raise SchemaError("two columns of the data have the same name") from None
     except TypeError:
+        if hasattr(type(data), "__arrow_c_stream__") and not nw.dependencies.is_into_series(data):
+            return _as_frame(_read_stream(data))
         raise ParameterTypeError(
-            "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, a path to CSV or Parquet, "
-            f"or an sf.Csv, got {type(data).__name__}"
+            "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, anything else with "
+            f"__arrow_c_stream__, a path to CSV or Parquet, or an sf.Csv, got {type(data).__name__}"
         ) from None
-    return _open_frame(frame, declared, needed, unit)
+
+
+def _read_stream(data: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.table(data)
+    except Exception as error:  # what a query says when it fails may hold values of records
+        raise SchemaError(
+            f"{type(data).__name__}: its stream cannot be read as a table ({type(error).__name__})"
+        ) from None
 
 
 def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
@@ -289,21 +306,7 @@ def _person_column(unit: Person, names: Sequence[str]) -> str:
     return str(unit.column)
 
 
-def _frame_batches(frame: Any, box: Box, rows: int) -> Iterator[Values]:
-    """The box's columns of a data frame, slice by slice."""
-    _check_names(box.names, frame.columns)
-    whole = [frame[name] for name in box.names]
-    for series, kind in zip(whole, box.columns, strict=True):
-        check_kind(series, kind)
-    for start in range(0, len(frame), rows):
-        part = [series[start : start + rows] for series in whole]
-        yield [
-            as_texts(series) if is_text(kind) else as_doubles(series)
-            for series, kind in zip(part, box.columns, strict=True)
-        ]
-
-
-def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
+def _open_pair(pair: tuple[Any, ...], names: Sequence[str], unit: Unit) -> Table:
     if len(pair) != 2:
         raise ParameterTypeError(f"a tuple of data must be an (X, y) pair, got {len(pair)} entries")
     first, second = pair
@@ -316,17 +319,17 @@ def _open_pair(pair: tuple[Any, ...], unit: Unit) -> Table:
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return ArrayTable((_unmasked(first), _unmasked(second)), len(first))
+    return ArrayTable((_unmasked(first), _unmasked(second)), names)
 
 
-def _open_array(array: NDArray[Any], unit: Unit) -> Table:
+def _open_array(array: NDArray[Any], names: Sequence[str], unit: Unit) -> Table:
     if array.ndim not in (1, 2) or array.dtype.kind not in "iufb":
         raise SchemaError(f"an array must be 1-D or 2-D real numbers, got {array.ndim}-D, dtype {array.dtype}")
     if isinstance(unit, Person):
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
         array = array[unit.rows_kept(np.asarray(array)[:, unit.column].tolist())]
-    return ArrayTable(_unmasked(array), len(array))
+    return ArrayTable(_unmasked(array), names)
 
 
 def _unmasked(array: NDArray[Any]) -> NDArray[Any]:

@@ -73,20 +73,21 @@ class Protocol(ABC):
         if not isinstance(self.box, Box):
             raise ParameterTypeError(f"box must be an sf.Box with public bounds, got {shown(self.box)}")
         if self.box.max_norm is not None:
-            raise ParameterError("a box with max_norm has no meaning on a device here: leave it out")
+            raise ParameterError("a box with max_norm has no meaning on a device here: leave it out", parameter="box")
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
         if positive_integer("users", self.users) > MOST_USERS:
-            raise ParameterError(f"users must be at most {MOST_USERS}, got users={self.users!r}")
+            raise ParameterError.of("users", f"must be at most {MOST_USERS}, got users={self.users!r}")
         if self.seed is None:
             object.__setattr__(self, "seed", int(sampling.words53(1)[0]))
         elif isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed must be a whole number in [0, 2**63), got seed={self.seed!r}")
+            raise ParameterError.of("seed", f"must be a whole number in [0, 2**63), got seed={self.seed!r}")
         one_of("numbers", self.numbers, NUMBERS)
         self.check()
         if self.numbers == "drawn" and self.channel_name in _NOT_DRAWN:
             raise ParameterError(
                 f"randomizer={self.channel_name!r} needs numbers='given': a device that draws its own could pick one "
-                "that counts hundreds of times as much as most; use another randomizer, or number people yourself"
+                "that counts hundreds of times as much as most; use another randomizer, or number people yourself",
+                parameter="randomizer",
             )
 
     # --- what a kind of protocol says -----------------------------------------------------------------------
@@ -165,7 +166,7 @@ class Protocol(ABC):
         if user is None:
             user = drawn = int(sampling.uniform_below(np.array([self.users]))[0])
         users = self._users(user, 1)
-        payload = self._payload(read_records(self.box, one_record(record)), users)
+        payload = self._payload(read_records(self.box, one_record(self.box, record)), users)
         return pack_report(self.fingerprint, payload.tobytes(), drawn)
 
     def encode_many(self, records: Any, first_user: int = 0, key: bytes | None = None) -> bytes:
@@ -193,11 +194,12 @@ class Protocol(ABC):
 
     def _users(self, first: int, count: int) -> Words:
         if isinstance(first, bool) or not isinstance(first, int | np.integer):
-            raise ParameterTypeError(f"user must be a whole number, got user={shown(first)}")
+            raise ParameterTypeError.of("user", f"must be a whole number, got user={shown(first)}")
         if not 0 <= first <= self.users - count:
-            raise ParameterError(
-                f"users must lie in [0, {self.users}), as far as the public randomness reaches, got {first} to "
-                f"{first + count - 1}: make the protocol with a larger users="
+            raise ParameterError.of(
+                "users",
+                f"must lie in [0, {self.users}), as far as the public randomness reaches, got {first} to "
+                f"{first + count - 1}: make the protocol with a larger users=",
             )
         return np.arange(first, first + count, dtype=np.uint64)
 

@@ -43,7 +43,7 @@ def _key_bytes(name: str, key: Key) -> bytes:
     if isinstance(key, bytes):
         return key
     if not isinstance(key, str | os.PathLike):
-        raise ParameterTypeError(f"{name} must be a path, bytes or an Ed25519 key, got {type(key).__name__}")
+        raise ParameterTypeError.of(name, f"must be a path, bytes or an Ed25519 key, got {type(key).__name__}")
     try:
         if not Path(key).is_file() or Path(key).stat().st_size > _LARGEST_KEY:
             raise MissingFileError(f"{name}: there is no key in {os.fspath(key)!r}; make one with 'sfumato keys new'")
@@ -51,7 +51,7 @@ def _key_bytes(name: str, key: Key) -> bytes:
     except OSError as error:
         if isinstance(error, MissingFileError):
             raise
-        raise ParameterError(f"{name}: {os.fspath(key)!r} cannot be read ({error.strerror})") from None
+        raise ParameterError(f"{name}: {os.fspath(key)!r} cannot be read ({error.strerror})", parameter=name) from None
 
 
 def private_key(key: Key) -> Any:
@@ -67,7 +67,9 @@ def private_key(key: Key) -> Any:
     except (ValueError, TypeError):  # what it says might hold parts of the key
         found = None
     if not isinstance(found, kind):
-        raise ParameterError("key must be an Ed25519 private key without a password, as 'sfumato keys new' makes one")
+        raise ParameterError.of(
+            "key", "must be an Ed25519 private key without a password, as 'sfumato keys new' makes one"
+        )
     return found
 
 
@@ -82,7 +84,9 @@ def public_key(key: Key) -> Any:
     except (ValueError, TypeError):
         found = None
     if not isinstance(found, kind):
-        raise ParameterError("trust must be an Ed25519 public key, such as the .pub file that 'sfumato keys new' wrote")
+        raise ParameterError.of(
+            "trust", "must be an Ed25519 public key, such as the .pub file that 'sfumato keys new' wrote"
+        )
     return found
 
 
@@ -144,7 +148,7 @@ def trusted_keys(trust: Trust) -> dict[str, Any]:
     several = trust if isinstance(trust, Sequence) and not isinstance(trust, str | bytes) else [trust]
     keys = {fingerprint(key): key for key in map(public_key, several)}
     if not keys:
-        raise ParameterError("trust must name one public key or more, got none")
+        raise ParameterError.of("trust", "must name one public key or more, got none")
     return keys
 
 

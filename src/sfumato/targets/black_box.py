@@ -19,6 +19,7 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
+from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.function import FunctionRelease
@@ -102,6 +103,9 @@ class BlackBox(Target):
     def largest(self) -> float | None:  # type: ignore[override]
         """The largest size that a value can have, if a range was declared."""
         return None if self.range is None else max(abs(self.range[0]), abs(self.range[1]))
+
+    def gather(self, records: Records, box: Box, engine: Engine) -> Table:
+        return whole_of(records, "a black box")
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
         if self.smoothness is None:

@@ -7,21 +7,42 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.bases.magnitudes import Magnitudes
+from sfumato.bases.summaries import Integers
 from sfumato.checks import probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Counts, Values
+from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError
 from sfumato.releases.uncertainty import norm_quantile
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.statistic import Source, certify_summary
+from sfumato.targets.statistic import certify_summary
 
-_ROWS = 16_384  # at a time
+
+@dataclass(frozen=True)
+class MagnitudeCells:
+    """The cells of one column's magnitudes: a missing value is in none.
+
+    >>> MagnitudeCells(Box([(-8, 8)])).index([np.array([0.0, np.nan, 1.0])]).tolist()
+    [84, 104]
+    """
+
+    box: Box
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return Magnitudes().size(self.box)
+
+    def index(self, columns: Values) -> Integers:
+        """The cells of the values that are there."""
+        values = self.box.clean(columns[0][:, None])[:, 0]
+        return Magnitudes().index(values[~np.isnan(values)])
 
 
 @dataclass(frozen=True)
@@ -51,8 +72,8 @@ class Bounds(Target):
         if box.dimension != 1:
             raise ParameterError(f"bounds are of one column, got {list(box.names)}")
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Source:
-        return Source(table, engine)
+    def gather(self, records: Records, box: Box, engine: Engine) -> Totals:
+        return engine.fold(records, Counts(MagnitudeCells(box)))
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Magnitudes:
         return Magnitudes()
@@ -64,12 +85,8 @@ class Bounds(Target):
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         return "laplace" if certificate.norm == "l1" else "auto"
 
-    def coefficients(self, source: Source, basis: Magnitudes, box: Box, certificate: Certificate) -> Private:
-        total = np.zeros(basis.size(box), dtype=np.int64)
-        for records in source.table.chunks(box, _ROWS):
-            values = records[:, 0]
-            total += np.bincount(basis.index(values[~np.isnan(values)]), minlength=len(total))
-        return Private(total, certificate)
+    def coefficients(self, counts: Totals, basis: Magnitudes, box: Box, certificate: Certificate) -> Private:
+        return Private(counts.wide(), certificate)
 
     def predict(self, basis: Magnitudes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """In records: a cell with fewer than this many may go unseen."""

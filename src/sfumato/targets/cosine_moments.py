@@ -23,8 +23,8 @@ from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
 from sfumato.core.whole import Sealed, Wide
 from sfumato.engines.cells import positions
-from sfumato.engines.memory import Engine, Features
-from sfumato.engines.tables import Table
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Products
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import noise_deviation, noise_variance
 from sfumato.releases.answers import half_widths
@@ -41,29 +41,27 @@ _SMALL = 2**14  # moments that an automatic choice may have
 
 
 class Sums(Sealed):
-    """The records and what sums over them; the sums themselves once they are known. Private numbers."""
+    """The records and what folds over them; the sums themselves once they are known. Private numbers."""
 
-    __slots__ = ("_basis", "_box", "_engine", "_sums", "_table")
+    __slots__ = ("_basis", "_box", "_engine", "_records", "_sums")
 
-    def __init__(self, table: Table, box: Box, engine: Engine) -> None:
-        self._table, self._box, self._engine = table, box, engine
+    def __init__(self, records: Records, box: Box, engine: Engine) -> None:
+        self._records, self._box, self._engine = records, box, engine
         self._basis: Cosines | None = None
         self._sums: Wide | None = None
 
     def add_up(self, basis: Cosines) -> None:
         """Read the records, once for each basis."""
         if self._basis != basis:
-            indices = basis.index_set(self._box)
-            factors = factors_of(indices)
-            shape = (factors.left.count, factors.right.count)
-            features = _features(self._box, indices, factors)
-            products = self._engine.products(self._table, self._box, features, shape, 4**indices.bits)
-            self._sums, self._basis = products[factors.of_left, factors.of_right], basis
+            rule = MomentFactors(self._box, basis)
+            factors, (_, across) = rule.factors, rule.shape
+            products = self._engine.fold(self._records, Products(rule)).wide()
+            self._sums, self._basis = products[factors.of_left * across + factors.of_right], basis
 
     @property
     def rows(self) -> int:
         """The number of records."""
-        return self._table.rows
+        return self._records.rows
 
     def open(self) -> Wide:
         """For the target on its way to a ``Private`` vector, and for nobody else."""
@@ -74,20 +72,45 @@ class Sums(Sealed):
         return "<private sums>"
 
 
-def _features(box: Box, indices: IndexSet, factors: Factors) -> Features:
-    """The two factors of each moment for a batch of records, block by block, as whole numbers."""
-    block = max(256, _CACHED // (factors.left.count + factors.right.count + sum(indices.shape)))
+@dataclass(frozen=True)
+class MomentFactors:
+    """The two factors of each moment of records, as whole numbers: what a fold multiplies and adds up."""
 
-    def features(columns: Sequence[Any]) -> Iterator[tuple[Floats, Floats]]:
-        whole = scaled(box, columns)
+    box: Box
+    basis: Cosines
+
+    @property
+    def indices(self) -> IndexSet:
+        """The frequencies."""
+        return self.basis.index_set(self.box)
+
+    @property
+    def factors(self) -> Factors:
+        """How moments are products of two."""
+        return factors_of(self.indices)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many factors there are on either side."""
+        factors = self.factors
+        return factors.left.count, factors.right.count
+
+    @property
+    def largest(self) -> int:
+        """No product is larger."""
+        return int(4**self.indices.bits)
+
+    def pairs(self, columns: Sequence[Any]) -> Iterator[tuple[Floats, Floats]]:
+        """Factors of a batch of records, block by block."""
+        indices, factors = self.indices, self.factors
+        block = max(256, _CACHED // (factors.left.count + factors.right.count + sum(indices.shape)))
+        whole = scaled(self.box, columns)
         for start in range(0, whole.shape[1], block):
             with np.errstate(all="ignore"):  # an error or a warning that depends on values would be an output
                 table = chebyshev_table(whole[:, start : start + block], indices.shape)
                 left = factors.left.rounded(table)
                 right = left if factors.right is factors.left else factors.right.rounded(table)
             yield left, right
-
-    return features
 
 
 def scaled(box: Box, columns: Sequence[Any]) -> Floats:
@@ -164,7 +187,7 @@ class CosineMoments(Target):
 
     def _check_size(self, basis: Cosines, box: Box) -> None:
         if basis.size(box) < 2:
-            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
+            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more", parameter="degree")
 
     def _ways(self, box: Box) -> str | int:
         if self.interactions != "auto":
@@ -178,9 +201,9 @@ class CosineMoments(Target):
         """The same, knowing whether the number of records is public."""
         return replace(self, counted=_is_counted(privacy))
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Sums:
+    def gather(self, records: Records, box: Box, engine: Engine) -> Sums:
         """One pass; where the degree depends on the number of rows, that is counted first."""
-        sums = Sums(table, box, engine)
+        sums = Sums(records, box, engine)
         if self.degree != "auto":
             sums.add_up(self._basis(box, self.degree))
         return sums
@@ -228,9 +251,11 @@ class CosineMoments(Target):
 
     def _check_noise(self, privacy: Privacy) -> None:
         if self.noise != "gaussian" and privacy.epsilon is None:
-            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}")
+            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}", parameter="noise")
         if self.noise == "gaussian" and privacy.rho is None and not privacy.delta:
-            raise ParameterError("noise='gaussian' is never pure: give delta > 0 or rho, or use another noise")
+            raise ParameterError(
+                "noise='gaussian' is never pure: give delta > 0 or rho, or use another noise", parameter="noise"
+            )
 
     def _deviation(self, indices: IndexSet, privacy: Privacy) -> float:
         steps: int = 4**indices.bits

@@ -32,9 +32,10 @@ from sfumato.core.mechanism import Private
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.core.whole import Wide
-from sfumato.engines.cells import Cells, Counts
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.cells import Cells
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Counts
+from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import noise_deviation
 from sfumato.releases.density import Choice, DensityRelease
@@ -93,7 +94,7 @@ class KDE(Target):
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
         if self.by is not None and not isinstance(self.by, str):
-            raise ParameterTypeError(f"by must be the name of a categorical column, got by={shown(self.by)}")
+            raise ParameterTypeError.of("by", f"must be the name of a categorical column, got by={shown(self.by)}")
         object.__setattr__(self, "bandwidth", _frozen(self.bandwidth))
 
     def check_box(self, box: Box) -> None:
@@ -114,9 +115,10 @@ class KDE(Target):
         if self.by is None:
             return box
         if self.by not in box.names or not isinstance(box.columns[box.names.index(self.by)], Categorical):
-            raise ParameterError(
-                f"by must name a categorical column of the box ({list(box.names)}), got by={self.by!r}; "
-                f"declare it as {{{self.by!r}: sf.Categorical([...])}}"
+            raise ParameterError.of(
+                "by",
+                f"must name a categorical column of the box ({list(box.names)}), got by={self.by!r}; "
+                f"declare it as {{{self.by!r}: sf.Categorical([...])}}",
             )
         columns = {n: c for n, c in zip(box.names, box.columns, strict=True) if n != self.by}
         return Box(columns, max_norm=box.max_norm)
@@ -145,8 +147,8 @@ class KDE(Target):
     def _rows(self, n: int | None) -> int:
         return max(1, n or self.expected_rows or _EXPECTED_ROWS)
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Counts:
-        return engine.count(table, Cells(box, self._cells(box)))
+    def gather(self, records: Records, box: Box, engine: Engine) -> Totals:
+        return engine.fold(records, Counts(Cells(box, self._cells(box))))
 
     def _cells(self, box: Box) -> tuple[int, ...]:
         sizes = iter(shape_of_cells(self.domain(box), len(self.groups(box))))
@@ -187,21 +189,21 @@ class KDE(Target):
                     target.check_basis(candidate, box)
 
     def scores(
-        self, question: Tuned, counts: Counts, box: Box, n: int, privacy: Privacy, basis: Any
+        self, question: Tuned, counts: Totals, box: Box, n: int, privacy: Privacy, basis: Any
     ) -> tuple[list[float], float]:
-        domain = self.domain(box)
+        domain, tally = self.domain(box), counts.counts(self._cells(box))
         if question is self.bandwidth:
             settled = [replace(self, bandwidth=b) for b in question.candidates]
             kernels = [target.gaussian(domain) for target in settled]
             extra = [noise_energy(kernel, domain, noise_per_record(privacy) / n) for kernel in kernels]
-            return cross_validation(domain, kernels, counts.open(), n, extra)
+            return cross_validation(domain, kernels, tally, n, extra)
         target = self.settled(box, n, privacy)
         kernel, noise = target.gaussian(domain), []
         for candidate in question.candidates:
             target.check_basis(candidate, box)
             law, _ = calibrate(target.certificate(candidate, box, n, privacy), target.size(candidate, box), privacy)
             noise.append(target.predict(candidate, box, law, n, 0.95).mean_noise)
-        return reconstruction_miss(domain, kernel, question.candidates, counts.open(), n, noise)
+        return reconstruction_miss(domain, kernel, question.candidates, tally, n, noise)
 
     def answered(self, question: Tuned, picked: Any, basis: Any) -> tuple[KDE, Any]:
         return (replace(self, bandwidth=picked), basis) if question is self.bandwidth else (self, picked)
@@ -222,7 +224,9 @@ class KDE(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if self.by is not None and law.kind not in INDEPENDENT:
-            raise ParameterError(f"noise={law.kind!r} ties all groups together; with by= use noise='auto'")
+            raise ParameterError(
+                f"noise={law.kind!r} ties all groups together; with by= use noise='auto'", parameter="noise"
+            )
 
     def size(self, basis: Basis, box: Box) -> int:
         return basis.size(self.domain(box)) * len(self.groups(box))
@@ -248,9 +252,9 @@ class KDE(Target):
         cells = shape_of_cells(domain, len(self.groups(box)))
         return certify_masses(norm, basis, domain, self.gaussian(domain), cells, privacy)
 
-    def coefficients(self, counts: Counts, basis: Basis, box: Box, certificate: Certificate) -> Private:
+    def coefficients(self, counts: Totals, basis: Basis, box: Box, certificate: Certificate) -> Private:
         domain, groups = self.domain(box), len(self.groups(box))
-        values = counts.open().reshape(self._cells(box))
+        values = counts.counts(self._cells(box))
         if self.by is not None:
             values = np.moveaxis(values, box.names.index(self.by), 0)
         parts = values.reshape(groups, *shape_of_cells(domain, groups))

@@ -6,7 +6,6 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,8 +24,7 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private, draw_objective
 from sfumato.core.privacy import Privacy
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.engine import Engine, Records
 from sfumato.errors import ParameterError
 from sfumato.releases.machine import Handed, MachineRelease, Recipe
 from sfumato.releases.response import Response
@@ -108,7 +106,9 @@ class KernelMachine(Target):
             positive_integer("expected_rows", self.expected_rows)
         wanted = "residual" if self.classes is None else "margin"
         if self.loss.on != wanted and not (wanted == "margin" and self.loss.on == "residual"):
-            raise ParameterError(f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'")
+            raise ParameterError(
+                f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'", parameter="loss"
+            )
 
     @property
     def told(self) -> Response:
@@ -125,7 +125,8 @@ class KernelMachine(Target):
         if self.response in box.names:
             raise ParameterError(
                 f"response={self.response!r} is also a column of the box: leave it out of the box, its classes or "
-                "range are declared in the target"
+                "range are declared in the target",
+                parameter="response",
             )
 
     # --- what is settled from public quantities ---------------------------------------------------------------
@@ -138,7 +139,7 @@ class KernelMachine(Target):
         refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
-            raise ParameterError(str(refusals[options[-1]]))
+            raise ParameterError(str(refusals[options[-1]]), parameter="mechanism")
         found = [self._with(m, box, n, privacy, basis) for m in possible]
         found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
         if len(found) == 1 or isinstance(self.C, str):
@@ -181,8 +182,9 @@ class KernelMachine(Target):
 
     # --- the pipeline -------------------------------------------------------------------------------------------
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Labelled:
-        return Labelled(table, self.told)
+    def gather(self, records: Records, box: Box, engine: Engine) -> Labelled:
+        """Nothing is read yet: what to make of records depends on the basis."""
+        return Labelled(records, self.told, engine)
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
@@ -226,10 +228,11 @@ class KernelMachine(Target):
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
-            few, apart = examples.sample(rows)  # each of them stands for so many
-            most = known / max(1, few.known()) if learner.guessed else math.inf  # together for no more than there are
+            every = gathered.rows // rows  # of so many, one stands for all; together for no more than there are
+            few = examples.sample(every)
+            most = (known if learner.guessed else gathered.rows) / max(1, few.known())
             start = minimise(
-                replace(problem, examples=few, scale=problem.scale * min(apart, most)),
+                replace(problem, examples=few, scale=problem.scale * min(every, most)),
                 np.maximum(2.0**-20 * learner.longest, digits),
             )
         learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)

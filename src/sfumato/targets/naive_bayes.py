@@ -9,22 +9,22 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.bases.attributes import Attributes, alone, numeric
 from sfumato.bases.base import Basis
 from sfumato.bases.columns import apply_table, cells_of, certify_columns, tables_of
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.checks import one_of, shown
-from sfumato.core.box import Box, Categorical
+from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
-from sfumato.core.whole import Sealed, Wide
+from sfumato.core.whole import Integers, Wide
 from sfumato.engines.cells import Cells
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Table
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Values
+from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.density import Choice, DensityRelease
@@ -34,23 +34,44 @@ from sfumato.releases.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.density import KDE
 
-_ROWS = 65_536  # read at a time
 
+@dataclass(frozen=True)
+class Tallies:
+    """A pass: for each column, how many records of each class fall into each cell.
 
-class Tallies(Sealed):
-    """For each column, how many records of each class fall into each cell: private numbers."""
+    ``grids`` has for each column of the domain its cells, together with the class.
+    """
 
-    __slots__ = ("_tallies", "rows")
+    domain: Box
+    response: Response
+    grids: tuple[Cells, ...]
+    features = None
+    largest = 1
 
-    def __init__(self, tallies: list[NDArray[np.int64]], rows: int) -> None:
-        self._tallies, self.rows = tallies, rows
+    @property
+    def box(self) -> Box:
+        """The columns and the response."""
+        return self.response.after(self.domain)
 
-    def open(self) -> list[NDArray[np.int64]]:
-        """For the target on its way to a ``Private`` vector, and for nobody else."""
-        return self._tallies
+    @property
+    def size(self) -> int:
+        """The cells of all columns."""
+        return sum(grid.size for grid in self.grids)
 
-    def __repr__(self) -> str:
-        return "<private tallies>"
+    def add(self, total: Integers, columns: Values) -> None:
+        """Each record is in one cell of every column, or in none at all."""
+        found = [grid.places([values, columns[-1]]) for grid, values in zip(self.grids, columns[:-1], strict=True)]
+        # All columns count the same records: otherwise their counts, and so the classes' shares, would differ.
+        there = np.ones(len(columns[-1]), dtype=np.bool_)
+        for _, missing in found:
+            there &= True if missing is None else ~missing
+        for part, (place, _) in zip(self.parts(total), found, strict=True):
+            np.add.at(part, place[there], 1)
+
+    def parts(self, total: Integers) -> list[Integers]:
+        """The numbers of each column."""
+        ends = np.cumsum([grid.size for grid in self.grids])
+        return np.split(total, ends[:-1])
 
 
 @dataclass(frozen=True)
@@ -90,7 +111,9 @@ class NaiveBayes(Target):
         one_of("likelihood", self.likelihood, ("kernel", "normal"))
         if not isinstance(self.bandwidth, str):
             if not isinstance(self.bandwidth, Sequence | np.ndarray):
-                raise ParameterTypeError(f"bandwidth must be 'auto' or a list, got bandwidth={shown(self.bandwidth)}")
+                raise ParameterTypeError.of(
+                    "bandwidth", f"must be 'auto' or a list, got bandwidth={shown(self.bandwidth)}"
+                )
             object.__setattr__(self, "bandwidth", tuple(KDE(b).bandwidth for b in self.bandwidth))
         KDE("auto" if isinstance(self.bandwidth, tuple) else self.bandwidth, expected_rows=self.expected_rows)
 
@@ -103,11 +126,13 @@ class NaiveBayes(Target):
                 f"the response {self.response!r} must not be among the columns of the box {list(box.names)}"
             )
         if box.max_norm is not None:
-            raise ParameterError("naive Bayes reads columns one at a time: a box with max_norm has no meaning here")
+            raise ParameterError(
+                "naive Bayes reads columns one at a time: a box with max_norm has no meaning here", parameter="box"
+            )
         wanted = len(numeric(box))
         if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != wanted:
-            raise ParameterError(
-                f"bandwidth needs one number per numeric column ({wanted}), got bandwidth={self.bandwidth!r}"
+            raise ParameterError.of(
+                "bandwidth", f"needs one number per numeric column ({wanted}), got bandwidth={self.bandwidth!r}"
             )
         for i, density in self._densities(box):
             density.check_box(alone(box, i))
@@ -158,22 +183,15 @@ class NaiveBayes(Target):
     def size(self, basis: Attributes, box: Box) -> int:  # type: ignore[override]
         return len(self.classes) * basis.size(box)
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Tallies:
+    def gather(self, records: Records, box: Box, engine: Engine) -> Totals:
         """One pass: each column has a grid of its own, together with the class."""
-        label = Categorical(tuple(self.classes))
-        grids = [Cells(Box({name: column, self.response: label}), (self._cells(box, i), len(self.classes)))
-                 for i, (name, column) in enumerate(zip(box.names, box.columns, strict=True))]  # fmt: skip
-        totals, rows = [np.zeros(grid.size, dtype=np.int64) for grid in grids], 0
-        for columns, labels in table.labelled(box, self.response, label, _ROWS):
-            found = [grid.places([values, labels]) for grid, values in zip(grids, columns, strict=True)]
-            # All columns count the same records: otherwise their counts, and so the classes' shares, would differ.
-            there = np.ones(len(labels), dtype=np.bool_)
-            for _, missing in found:
-                there &= True if missing is None else ~missing
-            for total, (place, _) in zip(totals, found, strict=True):
-                np.add.at(total, place[there], 1)
-            rows += len(labels)
-        return Tallies([total.reshape(grid.shape).T for total, grid in zip(totals, grids, strict=True)], rows)
+        return engine.fold(records, self._tallies(box))
+
+    def _tallies(self, box: Box) -> Tallies:
+        response = self._response()
+        grids = [Cells(response.after(alone(box, i)), (self._cells(box, i), len(self.classes)))
+                 for i in range(box.dimension)]  # fmt: skip
+        return Tallies(box, response, tuple(grids))
 
     def _cells(self, box: Box, column: int) -> int:
         return cells_of(alone(box, column), len(self.classes))
@@ -186,10 +204,11 @@ class NaiveBayes(Target):
     def _tables(self, basis: Attributes, box: Box) -> list[Any]:
         return tables_of(box, basis.lattices, self._kernels(box), len(self.classes))
 
-    def coefficients(self, tallies: Tallies, basis: Attributes, box: Box, certificate: Certificate) -> Private:
-        tables = self._tables(basis, box)
-        parts = [apply_table(table, tally) for table, tally in zip(tables, tallies.open(), strict=True)]
-        return Private(Wide.joined(parts), certificate)
+    def coefficients(self, totals: Totals, basis: Attributes, box: Box, certificate: Certificate) -> Private:
+        tallies = self._tallies(box)
+        counts = zip(tallies.grids, tallies.parts(totals.counts((tallies.size,))), strict=True)
+        tables = zip(self._tables(basis, box), counts, strict=True)
+        return Private(Wide.joined([apply_table(t, c.reshape(grid.shape).T) for t, (grid, c) in tables]), certificate)
 
     def predict(self, basis: Attributes, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """The worst of the columns' likelihoods, for classes of equal size."""
@@ -206,7 +225,7 @@ class NaiveBayes(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if law.kind not in ("laplace", "gaussian"):
-            raise ParameterError(f"noise={law.kind!r} ties all columns together; use noise='auto'")
+            raise ParameterError(f"noise={law.kind!r} ties all columns together; use noise='auto'", parameter="noise")
 
     def finish(self, published: Published) -> NaiveBayesRelease:
         basis, box, law = published.basis, published.box, published.law

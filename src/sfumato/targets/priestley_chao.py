@@ -19,6 +19,7 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
+from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError
 from sfumato.releases.function import FunctionRelease
@@ -87,7 +88,13 @@ class PriestleyChao(Target):
         if self.response in box.names:
             raise ParameterError(f"the response {self.response!r} must not be among the columns of the box")
         if not self._width(box) >= 1e-100:  # squares of distances must stay finite
-            raise ParameterError(f"bandwidth={self.bandwidth!r} is too narrow for the column {column!r}")
+            raise ParameterError(
+                f"bandwidth={self.bandwidth!r} is too narrow for the column {column!r}", parameter="bandwidth"
+            )
+
+    def gather(self, records: Records, box: Box, engine: Engine) -> Table:
+        """All of them: gaps are between neighbours in a sorted table, and no sum over records."""
+        return whole_of(records, "Priestley-Chao regression")
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> LatticeBasis:
         """The talk's: degree 10, iterated three times."""
@@ -128,7 +135,7 @@ class PriestleyChao(Target):
         """Positions in [0, 1] and responses in [-1, 1], by position and then by response: ties have one order."""
         column, response = box.intervals()[0], self._response()
         places, targets = [np.zeros(0)], [np.zeros(0)]
-        for (values,), labels in table.labelled(box, self.response, response.column, _ROWS):
+        for values, labels in table.batches(response.after(box), _ROWS):
             with np.errstate(all="ignore"):  # a warning that depends on values would be an output
                 unit = (column.clean(values) - column.low) / (column.high - column.low)
             target = response.from_range(labels)

@@ -19,11 +19,12 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
-from sfumato.core.whole import Integers, Sealed, Wide
+from sfumato.core.whole import Integers, Wide
 from sfumato.engines.cells import Cells
-from sfumato.engines.memory import Engine
-from sfumato.engines.tables import Columns, Table
-from sfumato.engines.totals import RunningTotal
+from sfumato.engines.engine import Engine, Records
+from sfumato.engines.passes import Values
+from sfumato.engines.tables import Columns
+from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
@@ -34,23 +35,43 @@ from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.density import KDE
 from sfumato.targets.tuning import Tuned
 
-_ROWS = 65_536  # read at a time
 
+@dataclass(frozen=True)
+class Halves:
+    """A pass: how much of each cell's responses is high, and how much is low, in whole steps.
 
-class Halves(Sealed):
-    """How much of each cell's responses is high, and how much is low: private numbers."""
+    Parameters
+    ----------
+    cells, response
+        Which cell a record falls into, and how its response is read.
+    largest
+        T: as many steps of a record are high or low.
+    """
 
-    __slots__ = ("_sums", "rows")
+    cells: Cells
+    response: Response
+    largest: int
+    features = None
 
-    def __init__(self, sums: Integers | Wide, rows: int) -> None:
-        self._sums, self.rows = sums, rows
+    @property
+    def box(self) -> Box:
+        """The columns and the response."""
+        return self.response.after(self.cells.box)
 
-    def open(self) -> tuple[Integers | Wide, Integers | Wide]:
-        """For the target on its way to a ``Private`` vector, and for nobody else."""
-        return self._sums[0], self._sums[1]
+    @property
+    def size(self) -> int:
+        """Two numbers for each cell."""
+        return 2 * self.cells.size
 
-    def __repr__(self) -> str:
-        return "<private sums>"
+    def add(self, total: Integers, columns: Values) -> None:
+        """Each record gives its steps to its cell."""
+        place, missing = self.cells.places(columns[:-1])
+        share = (self.response.from_range(columns[-1]) + 1) / 2
+        there = ~np.isnan(share) if missing is None else ~(np.isnan(share) | missing)
+        high = np.clip(np.rint(share[there] * self.largest), 0, self.largest).astype(np.int64)
+        parts = total.reshape(2, -1)
+        np.add.at(parts[0], place[there], high)
+        np.add.at(parts[1], place[there], self.largest - high)
 
 
 @dataclass(frozen=True)
@@ -86,7 +107,9 @@ class NadarayaWatson(Target):
         object.__setattr__(self, "range", self._response().range)
         object.__setattr__(self, "bandwidth", self._density().bandwidth)
         if isinstance(self.bandwidth, Tuned):
-            raise ParameterError("bandwidth=sf.Tuned(...) is for densities; give a regression a number or 'auto'")
+            raise ParameterError(
+                "bandwidth=sf.Tuned(...) is for densities; give a regression a number or 'auto'", parameter="bandwidth"
+            )
 
     def _response(self) -> Response:
         return Response(self.response, range=self.range)
@@ -112,21 +135,10 @@ class NadarayaWatson(Target):
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> NadarayaWatson:
         return replace(self, bandwidth=self._density().settled(box, n, privacy).bandwidth)
 
-    def gather(self, table: Table, box: Box, engine: Engine) -> Halves:
-        """For each cell, how much of its records' responses is high and how much is low, in whole steps."""
-        cells, steps = Cells(box, shape_of_cells(box, 2)), 2 ** RESPONSE_BITS[box.dimension]
-        response = self._response()
-        total, rows = RunningTotal((2, *cells.shape), steps), 0
-        for columns, values in table.labelled(box, self.response, response.column, _ROWS):
-            place, missing = cells.places(columns)
-            share = (response.from_range(values) + 1) / 2
-            there = ~np.isnan(share) if missing is None else ~(np.isnan(share) | missing)
-            high = np.clip(np.rint(share[there] * steps), 0, steps).astype(np.int64)
-            parts = total.part(len(share)).reshape(2, -1)
-            np.add.at(parts[0], place[there], high)
-            np.add.at(parts[1], place[there], steps - high)
-            rows += len(share)
-        return Halves(total.counts(), rows)
+    def gather(self, records: Records, box: Box, engine: Engine) -> Totals:
+        """For each cell, how much of its records' responses is high and how much is low."""
+        cells = Cells(box, shape_of_cells(box, 2))
+        return engine.fold(records, Halves(cells, self._response(), 2 ** RESPONSE_BITS[box.dimension]))
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
@@ -135,7 +147,7 @@ class NadarayaWatson(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if law.kind not in INDEPENDENT:
-            raise ParameterError(f"noise={law.kind!r} ties both parts together; use noise='auto'")
+            raise ParameterError(f"noise={law.kind!r} ties both parts together; use noise='auto'", parameter="noise")
 
     def size(self, basis: Basis, box: Box) -> int:
         return 2 * basis.size(box)
@@ -155,9 +167,9 @@ class NadarayaWatson(Target):
         norm, kernel = "l1" if privacy.rho is None and privacy.delta == 0 else "l2", self._density().gaussian(box)
         return certify_masses(norm, basis, box, kernel, shape_of_cells(box, 2), privacy, RESPONSE_BITS[box.dimension])
 
-    def coefficients(self, halves: Halves, basis: Basis, box: Box, certificate: Certificate) -> Private:
-        kernel = self._density().gaussian(box)
-        return Private(Wide.joined([apply_shares(basis, box, kernel, half) for half in halves.open()]), certificate)
+    def coefficients(self, halves: Totals, basis: Basis, box: Box, certificate: Certificate) -> Private:
+        kernel, sums = self._density().gaussian(box), halves.open((2, *shape_of_cells(box, 2)))
+        return Private(Wide.joined([apply_shares(basis, box, kernel, sums[i]) for i in (0, 1)]), certificate)
 
     def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """Those of a density that is flat, turned into errors of a mean of responses there."""

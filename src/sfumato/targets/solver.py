@@ -1,17 +1,16 @@
 """Minimising ``scale * sum_i loss_i(w) + 1/2 ||w||^2 + <offset, w>`` until a public tolerance is met, in few passes.
 
-Newton's method. Its steps need not be exact, but what decides when to stop is: features are fixed-point integers, w is
-cut into slices of a few bits, and then every matrix product is a sum of integers below 2**53, the same in any order on
-any machine. The gradient norm bounds the distance to the minimiser because the objective is 1-strongly convex; for
-the hinge a duality gap does. The loop ends when the bound is met, never before: how many passes that takes is the only
-thing that depends on the data. It does end: after a public number of Newton passes come plain gradient steps, whose end
-is proved for the arithmetic that runs (docs/proofs/solver.md, docs/sharp-edges.md).
+Newton's method, each pass of which is a fold. Features are fixed-point integers, w is cut into slices of few bits, and
+then every matrix product is a sum of integers below 2**53: gradient, slack and curvature are the same in any order,
+however the records are cut. The gradient norm bounds the distance to the minimiser because the objective is 1-strongly
+convex; for the hinge a duality gap does. The loop ends when the bound is met, never before: how many passes that takes
+is the only thing that depends on the data. It does end: after a public number of Newton passes come plain gradient
+steps, whose end is proved for the arithmetic that runs (docs/proofs/solver.md, docs/sharp-edges.md).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,29 +19,29 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from sfumato.bases.losses import Hinge, Loss, SmoothedHinge
+from sfumato.engines.passes import Features, Pass
+from sfumato.engines.totals import Totals
+from sfumato.targets.gradient import SHARP, SLACK, SLICE, SLICES, SLOPE, SLOPE_SLICES, Gradient, Squares, two_sum
 
 Floats = NDArray[np.float64]
 
-# Rows at a time, always: a record's features must not depend on how many others there are, nor on its place among them.
-# Linear algebra libraries round the last rows of a matrix differently unless their number is a multiple of the tiles
-# that they work in; this is one of all tiles in use (8, 12, 16, 24, 32, 48, ...).
-BLOCK = 3072
-_SLICE = 2.0**27  # slices of w
-_SLICES = 4
-_SLOPE = 2.0**20  # slices of the loss's slopes; BLOCK rows of them times 20-bit features stay below 2**53
-_SLOPE_SLICES = 3
 _NEWTON_PASSES = 10_000  # a public number; dozens are usual, hundreds were seen on data made to be hard
 
 
 class Examples(Protocol):
-    """Fixed-point features and targets, block by block; every pass sees the same."""
+    """Fixed-point features and targets, over which passes are folded; every pass sees the same."""
 
     size: int
     outputs: int
     exponent: int
 
-    def blocks(self) -> Iterator[tuple[Floats, Floats]]:
-        """``(BLOCK, size)`` integers as doubles, and ``(BLOCK, outputs)`` targets, NaN in rows that say nothing."""
+    @property
+    def features(self) -> Features:
+        """What makes them: ``(BLOCK, size)`` whole numbers, and ``(BLOCK, outputs)`` targets, NaN in silent rows."""
+        ...
+
+    def fold(self, one: Pass) -> Totals:
+        """What a pass adds up over all of them."""
         ...
 
 
@@ -79,7 +78,7 @@ class Weights:
 
     def moved(self, step: Floats) -> Weights:
         """The weights plus a step, renormalised."""
-        return Weights(*_two_sum(self.high, step + self.low))
+        return Weights(*two_sum(self.high, step + self.low))
 
     def slices(self) -> tuple[Floats, Floats]:
         """``(size, 4 * outputs)`` whole numbers up to 2**27, and for each output what the first of them count.
@@ -87,13 +86,13 @@ class Weights:
         That is a power of two of the output's own: a large one takes no digits from the others.
         """
         largest = np.maximum(np.abs(self.high).max(axis=1), 2.0**-900)
-        unit = np.ldexp(1.0 / _SLICE, np.frexp(largest)[1])
+        unit = np.ldexp(1.0 / SLICE, np.frexp(largest)[1])
         rest, parts = self.high / unit[:, None], []
-        for i in range(_SLICES):
+        for i in range(SLICES):
             if i == 2:  # all of the first double is in the first two, unless it is small beside the largest
-                rest = rest + self.low * _SLICE**2 / unit[:, None]
+                rest = rest + self.low * SLICE**2 / unit[:, None]
             parts.append(np.rint(rest))
-            rest = (rest - parts[-1]) * _SLICE
+            rest = (rest - parts[-1]) * SLICE
         return np.concatenate(parts).T.copy(), unit
 
 
@@ -101,78 +100,29 @@ def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
     """One pass over the examples."""
     examples, loss = problem.examples, problem.loss
     outputs, size = examples.outputs, examples.size
-    step = 2.0**examples.exponent
+    step, top = 2.0**examples.exponent, 2.0 ** math.frexp(problem.slope_bound)[1]
     slices, unit = weights.slices()
-    top = 2.0 ** math.frexp(problem.slope_bound)[1]
-    total = np.zeros((size, _SLOPE_SLICES * outputs), dtype=object)  # Python's integers do not overflow
-    hessian = np.zeros((outputs, size, size)) if curved else None
-    slack = np.zeros(outputs)
-    for features, targets in examples.blocks():
-        product = features @ slices  # exact
-        parts = [product[:, i * outputs : (i + 1) * outputs] * (unit * step / _SLICE**i) for i in range(_SLICES)]
-        at, sign = _arguments(loss, targets, parts)
-        slope = np.clip(loss.slope(at), -top, top)
-        total += (features.T @ _slope_slices(slope * sign, top)).astype(np.int64)
-        if isinstance(loss, SmoothedHinge):
-            slack += _dual_slack(at, slope, sign)
-        if hessian is not None:
-            _add_curvature(hessian, features, loss.bend(at) * sign * sign)
+    tables = (3 if isinstance(loss, SmoothedHinge) and loss.width < SHARP else 1) if curved else 0
+    one = Gradient(
+        examples.features, loss, top, (outputs, size), examples.exponent, slices.tobytes(), tuple(unit.tolist()), tables
+    )
+    slopes, slacks, _ = one.ends
+    numbers = examples.fold(one).doubles()
+    total = numbers[:slopes].reshape(size, SLOPE_SLICES * outputs)
     sums = np.zeros((size, outputs))
-    for i in reversed(range(_SLOPE_SLICES)):  # the least significant first
-        sums += total[:, i * outputs : (i + 1) * outputs].astype(np.float64) * (top / _SLOPE ** (i + 1))
+    for i in reversed(range(SLOPE_SLICES)):  # the least significant first
+        sums += total[:, i * outputs : (i + 1) * outputs] * (top / SLOPE ** (i + 1))
     gradient = (problem.scale * step) * sums.T + weights.high + problem.offset
     gradient += weights.low
-    if hessian is not None:
-        hessian *= problem.scale * step * step
+    slack = numbers[slopes:slacks] * (loss.width / SLACK if isinstance(loss, SmoothedHinge) else 0.0)
+    hessian = None
+    if curved:
+        assert loss.curvature is not None
+        parts = numbers[slacks:].reshape(tables, outputs, size, size)
+        hessian = parts[0] * (problem.scale * step * step * loss.curvature)
+        for i in range(1, tables):
+            hessian += parts[i] * (problem.scale * step * step * loss.curvature / SLOPE**i)
     return Point(gradient, hessian, problem.scale * slack)
-
-
-def _arguments(loss: Loss, targets: Floats, parts: list[Floats]) -> tuple[Floats, Floats]:
-    """Where the loss is evaluated, and the sign (0: the row says nothing) with which its slope enters.
-
-    The value ``<w, x>`` is the sum of the parts; what each addition rounds away is kept and added last.
-    """
-    known = ~np.isnan(targets)
-    sure = np.where(known, targets, 0.0)
-    sign = sure if loss.on == "margin" else known.astype(np.float64)
-    total, lost = np.where(loss.on == "margin", -loss.centre, -sure), np.zeros_like(sure)
-    for part in parts:
-        total, error = _two_sum(total, sign * part)
-        lost += error
-    return total + lost, sign
-
-
-def _two_sum(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """The sum of two doubles, and exactly what its rounding has lost (Knuth)."""
-    total = first + second
-    part = total - first
-    return total, (first - (total - part)) + (second - part)
-
-
-def _slope_slices(slope: Floats, top: float) -> Floats:
-    """Slopes as whole numbers of 20 bits each, most significant first."""
-    rest, parts = slope / top, []
-    for _ in range(_SLOPE_SLICES):
-        rest = rest * _SLOPE
-        parts.append(np.rint(rest))
-        rest = rest - parts[-1]
-    return np.concatenate(parts, axis=1)
-
-
-def _dual_slack(at: Floats, slope: Floats, sign: Floats) -> Floats:
-    """``sum max(0, 1 - m) - alpha (1 - m)`` with dual variables ``alpha = -slope``: each term is at least 0."""
-    alpha = -slope
-    return np.asarray(np.where(sign == 0, 0.0, np.abs(at) * np.where(at < 0, 1 - alpha, alpha)).sum(axis=0))
-
-
-def _add_curvature(hessian: Floats, features: Floats, bend: Floats) -> None:
-    for k, weight in enumerate(bend.T):
-        rows = weight > 1e-12 * weight.max(initial=0.0)
-        if np.count_nonzero(rows) < len(rows) // 2:  # a sharp hinge bends at few records
-            part = features[rows] * np.sqrt(weight[rows])[:, None]
-        else:
-            part = features * np.sqrt(weight)[:, None]
-        hessian[k] += part.T @ part
 
 
 def minimise(problem: Problem, tolerance: float | Floats, start: Floats | None = None) -> Floats:
@@ -232,7 +182,7 @@ def _descend(problem: Problem, weights: Weights, tolerance: float | Floats) -> t
     A step of one over the largest curvature lowers the objective as long as the gradient exceeds its own error.
     """
     assert problem.loss.curvature is not None
-    squares = sum(float(np.square(features).sum()) for features, _ in problem.examples.blocks())
+    squares = float(problem.examples.fold(Squares(problem.examples.features)).doubles()[0])
     stiffest = 1 + problem.scale * problem.loss.curvature * squares * 4.0**problem.examples.exponent * (1 + 2.0**-20)
     while True:
         point = evaluate(problem, weights, curved=False)

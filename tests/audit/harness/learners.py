@@ -9,9 +9,9 @@ import numpy as np
 
 import sfumato as sf
 from harness.hunter import hunt
+from opening import blocks_of
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.targets.examples import FixedPoint
 from sfumato.targets.learning import features_of
 
@@ -36,8 +36,9 @@ class Opened:
         return self.target.settled_learner
 
     def labelled(self, points, labels):
-        table = open_table((points, labels), self.box, "row", self.target.columns)
-        return self.target.gather(table, self.box, MemoryEngine())
+        engine = MemoryEngine()
+        records = engine.open((points, labels), self.box, "row", self.target.columns)
+        return self.target.gather(records, self.box, engine)
 
     def examples(self, points, labels):
         return FixedPoint(self.labelled(points, labels), self.features)
@@ -65,7 +66,7 @@ class Opened:
 
 def seen_by_solver(opened, points, targets):
     """``(n, r)`` features and targets of the records that say something, exactly as the solver has them."""
-    features, known = (np.concatenate(part) for part in zip(*opened.examples(points, targets).blocks(), strict=True))
+    features, known = (np.concatenate(part) for part in zip(*blocks_of(opened.examples(points, targets)), strict=True))
     kept = ~np.isnan(known[:, 0])
     return features[kept].astype(LONG) * LONG(2.0) ** opened.features.exponent, known[kept, 0].astype(LONG)
 

@@ -15,7 +15,6 @@ from sfumato.bases.moments import Moments
 from sfumato.bases.summaries import Total
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.targets.bounds import Bounds
 from sfumato.targets.statistic import Statistic
 
@@ -61,7 +60,7 @@ def chosen(name, missing, privacy):
 
 def summed(target, box, basis, certificate, data, unit="row"):
     """What the mechanism would perturb, in steps: data in, opened integers out."""
-    gathered = target.gather(open_table(data, box, unit), box, MemoryEngine())
+    gathered = target.gather(MemoryEngine().open(data, box, unit), box, MemoryEngine())
     return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
 

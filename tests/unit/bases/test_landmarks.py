@@ -8,7 +8,7 @@ import pytest
 import sfumato as sf
 from sfumato.bases.landmarks import FeatureMap, check_placed, check_whitened, feature_map, reach_of, scaled, spread
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
-from sfumato.targets.solver import BLOCK
+from sfumato.targets.gradient import BLOCK
 
 RNG = np.random.default_rng(4)
 PLANE = sf.Box({"age": (0, 110), "bmi": (10, 60)})

@@ -145,6 +145,7 @@ def product_of(slopes, transform=np.exp):
     return lambda p: transform(p @ slopes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("dimension", "level"), [(5, None), (5, 7), pytest.param(6, 8, marks=pytest.mark.slow)])
 def test_integrals_of_smooth_functions(dimension, level):
     slopes = np.linspace(0.1, 0.6, dimension)

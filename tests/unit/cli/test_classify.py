@@ -354,6 +354,7 @@ def test_plot_report_and_evaluate(sfumato, learners, tmp_path):
     sfumato("plot", path, "--group", "a").failed(2, "this release has no groups")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, files, tmp_path):
     result = shell("classify", files / "cohort.csv", *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""

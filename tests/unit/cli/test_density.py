@@ -10,15 +10,14 @@ import pytest
 from rich.console import Console
 
 import sfumato as sf
+from opening import counted
 from sfumato.cli import progress
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-from sfumato.cli.options import Settings, blaming
+from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import blocks, sketched
-from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError
 from sfumato.faces import face_of
 
 QUICK = ("--bandwidth", "12", "--basis", "binning:9", "--epsilon", "1")
@@ -266,14 +265,6 @@ def test_bandwidths_and_bases():
     assert basis_of("bernstein:20") == sf.Bernstein(20) and basis_of("bernstein:20:3") == sf.Bernstein(20, 3)
 
 
-def test_errors_name_the_option():
-    for error in (ParameterError, SchemaError):
-        with pytest.raises(error, match=r"^--post must be"), blaming("--epsilon", "--post"):
-            raise error("post must be")
-        with pytest.raises(error, match=r"^--epsilon: something"), blaming("--epsilon", "--post"):
-            raise error("something")
-
-
 # --- pictures and progress on a terminal ------------------------------------------------------------------------
 
 
@@ -306,11 +297,10 @@ def test_progress_is_shown_late_and_counts_public_rows_only(monkeypatch, capsys,
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
-    table, cells = open_table(np.arange(10.0), box, "row"), Cells(box, (5,))
     with reading(Context(), "reading", "choosing", public) as engine:
-        counts = engine.count(table, cells)
+        rows, counts = counted(np.arange(10.0), box, (5,), engine=engine)
         progress.threading.Event().wait(0.3)
-    assert counts.open().tolist() == MemoryEngine().count(table, cells).open().tolist() and counts.rows == 10
+    assert counts.tolist() == [2] * 5 and rows == 10
     shown = capsys.readouterr().err
     assert "choosing" in shown and ("10 rows" in shown) == public
 

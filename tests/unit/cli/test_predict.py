@@ -255,6 +255,7 @@ def test_names_cannot_steer_the_terminal(sfumato, here):
     assert "\x1b" not in out
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_processes_of_their_own(shell, here, tmp_path):
     result = shell("predict", "model.sfumato", "new.csv", "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["rows"] == 5

@@ -9,6 +9,7 @@ from rich.console import Console
 
 import sfumato as sf
 from opening import numbers_of
+from sfumato.bases.summaries import UNIT, Total
 from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
@@ -16,7 +17,7 @@ from sfumato.cli.progress import reading
 from sfumato.cli.sparks import bar, sketched
 from sfumato.cli.statistic_order import file_name
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
+from sfumato.engines.passes import Contributions
 from sfumato.faces.value import Figures
 from unit.drawing.support import PLANE, SEX, WARD, statistic
 
@@ -302,13 +303,13 @@ def test_progress_while_summing(monkeypatch, capsys, public):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
-    table = open_table(np.arange(10.0), box, "row")
 
     def work(engine):
-        return numbers_of(engine.sum(table, box, lambda x: x.astype(np.int64), 1, 10)).tolist()
+        one = Contributions(box, Total(False), UNIT)
+        return numbers_of(engine.fold(engine.open(np.arange(10.0), box, "row"), one).wide()).tolist()
 
     with reading(Context(), "reading", "drawing", public) as engine:
-        assert work(engine) == work(MemoryEngine()) == [45]
+        assert work(engine) == work(MemoryEngine())
         progress.threading.Event().wait(0.3)
     shown = capsys.readouterr().err
     assert "drawing" in shown and ("10 rows" in shown) == public
@@ -317,6 +318,7 @@ def test_progress_while_summing(monkeypatch, capsys, public):
 # --- the other commands -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", ["mean", "median", "histogram", "covariance", "several", "bounds"])
 def test_commands_that_read_a_release(sfumato, tmp_path, what):
     statistic(what).save(tmp_path / "r.sfumato")
@@ -338,6 +340,7 @@ def test_commands_that_read_a_release(sfumato, tmp_path, what):
         sfumato("inspect", "r.sfumato", "--confidence", "2").failed(2, "confidence must lie strictly between 0 and 1")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, here):
     result = shell("statistic", "cohort.csv", "mean", "age", *AGE, *ONE, "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["statistic"] == "mean"

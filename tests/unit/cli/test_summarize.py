@@ -181,6 +181,7 @@ def test_progress_counts_rows(tmp_path):
     assert sum(ticks) == 1000 and len(ends) == 1
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, here, tmp_path):
     result = shell("summarize", "cohort.csv", *BOX, *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""

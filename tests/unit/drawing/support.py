@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import sfumato as sf
+from effort import shared
 from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.bases.landmarks import feature_map
@@ -18,7 +19,6 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Guarantee
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.releases.machine import Handed, MachineRelease, ObjectiveNoise
 from sfumato.releases.response import Response
 from sfumato.releases.value import ValueRelease
@@ -68,7 +68,7 @@ def machine(
 
 def without_noise(target, data, box, basis, privacy, rows):
     """What a target publishes, with the law of its noise but none of it."""
-    gathered = target.gather(open_table(data, box, "row", target.columns), box, MemoryEngine())
+    gathered = target.gather(MemoryEngine().open(data, box, "row", target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, rows, privacy)
     private = target.coefficients(gathered, basis, box, certificate)
     law, guarantee = calibrate(certificate, private.size, privacy)
@@ -80,6 +80,7 @@ CURVE_WIDTHS = {1: (0.08,), 2: (0.13, 0.14), 3: (0.23, 0.24, 0.22)}  # bandwidth
 CURVE_BASES = {1: sf.Binning(16), 2: sf.Binning((9, 8)), 3: sf.Binning((5, 5, 5))}
 
 
+@shared
 def curve(columns=None, count=20_000, epsilon=20.0, response="bp", rows=True, least=0.0, most=1.0):
     """A regression curve: pressure rises with the first column; records fill a part of the box's width."""
     box = sf.Box(LINE if columns is None else columns)
@@ -94,6 +95,7 @@ def curve(columns=None, count=20_000, epsilon=20.0, response="bp", rows=True, le
     return without_noise(target, data, box, CURVE_BASES[box.dimension], privacy, count if rows else None)
 
 
+@shared
 def bayes(columns=None, classes=("no", "yes"), likelihood="kernel", count=4000, epsilon=20.0, response="ill"):
     """A naive Bayes classifier: each class has its own part of numbers, and prefers its own category."""
     box = sf.Box({**LINE, **SEX} if columns is None else columns)

@@ -86,6 +86,7 @@ MADE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MADE)
 def test_every_collected_release_has_a_picture(name):
     make, axes, words = MADE[name]

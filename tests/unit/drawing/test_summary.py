@@ -147,6 +147,7 @@ def test_correlations_of_many_columns_have_a_bar():
     assert titles(axes)[7].startswith("correlations, ±") and not axes[7].texts and len(axes[0].figure.axes) == 10
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [8, 40])
 def test_of_many_columns_the_first_are_drawn(columns):
     release = summary({f"x{i}": (0, 1) for i in range(columns)}, 3, 2, count=100)

@@ -1,8 +1,6 @@
-"""Cells: which one a record falls into, what has none, and that counts stay private."""
+"""Cells: which one a record falls into, and what has none."""
 
-import copy
 import math
-import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
-from sfumato.engines.cells import MAX_CELLS, Cells, Counts
+from opening import counted
+from sfumato.engines.cells import MAX_CELLS, Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, SchemaError
+from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 
 hostile = st.one_of(
     st.floats(),
@@ -219,18 +217,6 @@ def test_columns_of_the_wrong_type_or_number_are_refused():
 # --- counts -----------------------------------------------------------------------------------------------------
 
 
-def test_counts_stay_private():
-    counts = Counts(np.array([123456, 7]), 99)
-    assert repr(counts) == str(counts) == "<private counts>"
-    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(PrivateDataError):
-            leak(counts)
-    with pytest.raises(AttributeError):
-        counts.rows = 3
-    with pytest.raises(ValueError, match="read-only"):
-        counts._tally[0] = 1
-
-
 @given(
     arrays.arrays(np.float64, (11, 2), elements=hostile),
     st.integers(0, 10),
@@ -241,7 +227,7 @@ def test_a_changed_record_changes_at_most_two_cells_by_one(records, which, recor
     other = records.copy()
     other[which] = record
     before, after, without = (
-        MemoryEngine(chunk_rows=4).count(open_table(data, cells.box, "row"), cells)._tally
+        counted(data, cells.box, cells.shape, engine=MemoryEngine(chunk_rows=4))[1]
         for data in (records, other, np.delete(records, which, axis=0))
     )
     changed = (after - before)[after != before].tolist()

@@ -20,9 +20,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import sfumato as sf
+from opening import counted
 from sfumato.engines import files, lines
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.passes import Counts
 from sfumato.engines.tables import open_table
 from sfumato.errors import SchemaError
 
@@ -32,8 +34,8 @@ BOTH = sf.Box({"age": (0, 110), "sex": sf.Categorical(["f", "m"])})
 
 
 def count(data, box=AGE, shape=(11,), unit="row", **settings):
-    counts = MemoryEngine(**settings).count(open_table(data, box, unit), Cells(box, shape))
-    return counts.rows, counts._tally.tolist()
+    rows, counts = counted(data, box, shape, unit, MemoryEngine(**settings))
+    return rows, counts.tolist()
 
 
 def write(path, columns, **settings):
@@ -79,11 +81,11 @@ def test_opening_a_file_reads_no_record(path, reads):
 
 
 def test_counting_takes_one_pass_over_the_columns_of_the_box(path, reads):
-    table = open_table(path, AGE, "row")
-    counts = MemoryEngine().count(table, Cells(AGE, (11,)))
-    assert counts._tally.tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    records = MemoryEngine().open(path, AGE, "row")
+    counts = MemoryEngine().fold(records, Counts(Cells(AGE, (11,))))
+    assert counts.counts((11,)).tolist() == [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     assert [tuple(entry[1]) for entry in reads] == [("age",)]
-    assert table.rows == counts.rows == 4
+    assert records.rows == counts.rows == 4
     assert len(reads) == 1  # the rows have been counted on the way
 
 
@@ -106,18 +108,20 @@ def test_the_whole_is_read_once_and_cleaned(path, reads):
 
 
 def test_a_pass_may_be_left_early(path):
-    for _ in open_table(path, AGE, "row").chunks(AGE, 1):
+    for _ in open_table(path, AGE, "row").batches(AGE, 1):
         break
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])
 def test_persons_keep_their_first_rows(path, rows, reads):
-    table = open_table(path, BOTH, sf.Person("id", 1))
+    engine = MemoryEngine(chunk_rows=rows)
+    opened = engine.open(path, BOTH, sf.Person("id", 1))
+    table = opened.whole()
     assert reads[0] == ("stored", "id")  # to find them
     assert all(names == ["id"] for _, names in reads[1:])
-    counts = MemoryEngine(chunk_rows=rows).count(table, Cells(BOTH, (11, 2)))
+    counts = engine.fold(opened, Counts(Cells(BOTH, (11, 2))))
     assert counts.rows == table.rows == 2
-    assert np.argwhere(counts._tally).tolist() == [[0, 0], [1, 1]]
+    assert np.argwhere(counts.counts((11, 2))).tolist() == [[0, 0], [1, 1]]
     assert table.native["age"].to_pylist() == [5.0, 15.0]
 
 
@@ -134,9 +138,8 @@ def test_the_identifier_of_a_file_must_be_a_column(path):
 
 
 def test_a_box_of_other_columns_is_refused_when_counting(path):
-    table = open_table(path, sf.Box([(0, 1)]), "row")
     with pytest.raises(SchemaError, match="'x0'"):
-        MemoryEngine().count(table, Cells(sf.Box([(0, 1)]), (2,)))
+        counted(path, sf.Box([(0, 1)]), (2,))
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------
@@ -218,6 +221,18 @@ def test_files_of_a_folder_have_the_same_types(values, tmp_path):
     write(tmp_path / "t.parquet" / "b.parquet", {"age": values})
     with pytest.raises(SchemaError, match="same columns, of the same types"):
         open_table(tmp_path / "t.parquet", AGE, "row")
+
+
+def test_a_folder_streams(tmp_path, monkeypatch):
+    """One piece of one file at a time; the whole is never asked for."""
+    (tmp_path / "t.parquet").mkdir()
+    for part in range(5):
+        write(tmp_path / "t.parquet" / f"{part}.parquet", {"age": np.full(40, 10.0 * part)}, row_group_size=10)
+    monkeypatch.setattr(files, "_BATCH", 16)
+    monkeypatch.setattr(files.ParquetFile, "whole", lambda *_: pytest.fail("all of it was read at once"))
+    batches = [columns[0].tolist() for columns in open_table(tmp_path / "t.parquet", AGE, "row").batches(AGE, 1000)]
+    assert [len(batch) for batch in batches] == [16, 16, 8] * 5 and sum(map(sum, batches)) == 40 * 100
+    assert count(tmp_path / "t.parquet") == (200, [40, 40, 40, 40, 40, 0, 0, 0, 0, 0, 0])
 
 
 def test_a_folder_is_read_file_by_file_in_order(tmp_path):
@@ -523,7 +538,7 @@ def test_an_array_is_not_copied():
     cells = Cells(sf.Box([(0, 1)]), (8,))
     tracemalloc.start()
     try:
-        MemoryEngine().count(open_table(array, cells.box, "row"), cells)
+        counted(array, cells.box, cells.shape)
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()
@@ -534,9 +549,9 @@ import re, sys
 import sfumato as sf
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
-box = sf.Box({"x": (-4, 4)})
-counts = MemoryEngine().count(open_table(sys.argv[1], box, "row"), Cells(box, (1000,)))
+from sfumato.engines.passes import Counts
+box, engine = sf.Box({"x": (-4, 4)}), MemoryEngine()
+counts = engine.fold(engine.open(sys.argv[1], box, "row"), Counts(Cells(box, (1000,))))
 print(counts.rows, int(re.search("VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) / 1024)
 """
 

@@ -1,7 +1,9 @@
 """Tables: every kind gives the same cleaned columns, only the schema raises, and each record is read alone."""
 
+import copy
 import gzip
 import math
+import pickle
 import warnings
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,10 +18,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import sfumato as sf
+from opening import chunks_of
 from sfumato.engines.cells import positions
 from sfumato.engines.columns import arrow_identifiers
 from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterTypeError, SchemaError
+from sfumato.errors import ParameterTypeError, PrivateDataError, SchemaError
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 AGE = sf.Box({"age": (0, 110)})
@@ -89,7 +92,7 @@ SOURCES = {
 
 
 def chunks(table, box=BOX, rows=1000):
-    return np.concatenate([np.zeros((0, box.dimension)), *table.chunks(box, rows)])
+    return np.concatenate([np.zeros((0, box.dimension)), *chunks_of(table, box, rows)])
 
 
 # --- the same columns from everywhere ---------------------------------------------------------------------------
@@ -483,8 +486,14 @@ def test_categories_of_the_other_type_are_refused(make):
 
 
 def with_response(table, box, kind, rows):
-    parts = list(table.labelled(box, "y", kind, rows))
+    parts = list(labelled(table, box, kind, rows))
     return np.concatenate([np.stack(columns, axis=1) for columns, _ in parts]), [v for _, part in parts for v in part]
+
+
+def labelled(table, box, kind, rows=9):
+    """A box's columns, and one more."""
+    wide = sf.Box({**dict(zip(box.names, box.columns, strict=True)), "y": kind})
+    return ((columns, values) for *columns, values in table.batches(wide, rows))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 100])
@@ -509,18 +518,18 @@ def test_a_response_of_text_in_a_pair():
 @pytest.mark.parametrize("y", [np.zeros(3), np.zeros((3, 1)), np.array([1, 2, 3])])
 def test_a_response_that_should_be_text_is_refused(y):
     with pytest.raises(SchemaError, match="text as declared"):
-        list(open_table((np.zeros((3, 2)), y), BOX, "row").labelled(BOX, "y", SEX.columns[0], 9))
+        list(labelled(open_table((np.zeros((3, 2)), y), BOX, "row"), BOX, SEX.columns[0]))
 
 
 @pytest.mark.parametrize("y", [np.array(["a", "b", "c"]), np.zeros((3, 2))])
 def test_a_response_that_should_be_one_number_is_refused(y):
     with pytest.raises(SchemaError, match="one value for each row, numbers as declared"):
-        list(open_table((np.zeros((3, 2)), y), BOX, "row").labelled(BOX, "y", GRADE.columns[0], 9))
+        list(labelled(open_table((np.zeros((3, 2)), y), BOX, "row"), BOX, GRADE.columns[0]))
 
 
 def test_an_array_alone_has_no_response():
     with pytest.raises(SchemaError, match="an array has no column 'y'"):
-        list(open_table(np.zeros((3, 2)), BOX, "row").labelled(BOX, "y", GRADE.columns[0], 9))
+        list(labelled(open_table(np.zeros((3, 2)), BOX, "row"), BOX, GRADE.columns[0]))
 
 
 # --- persons ----------------------------------------------------------------------------------------------------
@@ -682,7 +691,7 @@ def test_rows_may_all_belong_to_nobody(make):
     table = open_table(make({"age": [5.0, 15.0], "id": ["", ""]}), AGE, sf.Person("id", 1))
     assert table.rows == 0
     assert list(table.native["age"]) == []
-    assert [len(part) for part in table.chunks(AGE, 5)] == []
+    assert [len(part) for part in chunks_of(table, AGE, 5)] == []
 
 
 SIGNALLING = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)[0]
@@ -831,7 +840,7 @@ def test_what_is_masked_is_missing():
     masked = np.ma.array([1.0, 2.0, 50.0], mask=[False, False, True])
     assert np.isnan(chunks(open_table(masked, AGE, "row"), AGE).ravel()).tolist() == [False, False, True]
     whole = np.ma.array([1, 2, 50], mask=[False, False, True])
-    ((columns, values),) = open_table((whole, whole), AGE, "row").labelled(AGE, "y", AGE.columns[0], 5)
+    ((columns, values),) = labelled(open_table((whole, whole), AGE, "row"), AGE, AGE.columns[0])
     assert np.isnan(columns[0]).tolist() == np.isnan(values).tolist() == [False, False, True]
 
 
@@ -878,8 +887,7 @@ def test_bytes_that_are_no_text_are_no_category(kind, tmp_path):
 @pytest.mark.parametrize("names", [["age"], ["bmi"], ["bmi", "age"], ["age", "bmi"]])
 @pytest.mark.parametrize("pair", [False, True])
 def test_some_columns_of_an_array_in_any_order(names, pair):
-    data = (RAW, np.zeros(len(RAW))) if pair else RAW
-    table = open_table(data, BOX, "row").only(BOX, names)
+    table = open_table((RAW, np.zeros(len(RAW))) if pair else RAW, BOX, "row")
     narrow = sf.Box({name: dict(zip(BOX.names, BOX.columns, strict=True))[name] for name in names})
     wanted = np.array(CLEAN)[:, [BOX.names.index(name) for name in names]]
     assert np.array_equal(chunks(table, narrow), wanted, equal_nan=True)
@@ -887,25 +895,73 @@ def test_some_columns_of_an_array_in_any_order(names, pair):
 
 
 def test_a_flat_array_is_its_one_column():
-    table = open_table(np.array([1.0, 200.0]), AGE, "row").only(AGE, ["age"])
-    assert chunks(table, AGE).tolist() == [[1.0], [110.0]]
-
-
-@pytest.mark.parametrize("source", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_where_columns_have_names_nothing_is_done(source, tmp_path):
-    table = open_table(source({"age": [1.0], "bmi": [20.0]}), BOX, "row")
-    assert table.only(BOX, ["bmi"]) is table
-    file = open_table(as_csv(RAW, tmp_path), BOX, "row")
-    assert file.only(BOX, ["bmi"]) is file
+    assert chunks(open_table(np.array([1.0, 200.0]), AGE, "row"), AGE).tolist() == [[1.0], [110.0]]
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 3)])
 def test_an_array_must_have_all_columns_of_the_box(shape):
     with pytest.raises(SchemaError, match=f"the box has 2 columns, the array has {shape[1] if len(shape) > 1 else 1}"):
-        open_table(np.zeros(shape), BOX, "row").only(BOX, ["age"])
+        chunks(open_table(np.zeros(shape), BOX, "row"), AGE)
 
 
-def test_some_columns_leave_the_array_alone():
-    before = RAW.copy()
-    open_table(RAW, BOX, "row").only(BOX, ["bmi"]).native[:] = 0.0
-    assert np.array_equal(RAW, before, equal_nan=True)
+def test_a_pair_has_one_more_column_and_not_two():
+    wide = sf.Box({"age": (0, 1), "y": (0, 1), "z": (0, 1)})
+    with pytest.raises(SchemaError, match="no column 'z'"):
+        list(open_table((np.zeros((3, 1)), np.zeros(3)), sf.Box({"age": (0, 1)}), "row").batches(wide, 9))
+
+
+# --- whatever hands on a stream -------------------------------------------------------------------------------------
+
+
+class Query:
+    """What some library's result looks like: it hands its records on, and is no table that anybody knows."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+STREAMED = pa.table({"age": [5.0, None, 500.0], "sex": ["f", "x", "m"], "id": ["a", "a", "b"]})
+BOTH = sf.Box({"age": (0, 110), "sex": sf.Categorical(["f", "m"])})
+
+
+@pytest.mark.parametrize("unit", ["row", sf.Person("id", 1)], ids=["row", "person"])
+@pytest.mark.parametrize("make", [Query, lambda table: table.to_reader()], ids=["query", "reader"])
+def test_a_stream_of_arrow_is_a_table(make, unit):
+    tables = [open_table(data, BOTH, unit) for data in (STREAMED, make(STREAMED))]
+    assert str(tables[0].native.to_pydict()) == str(tables[1].native.to_pydict())
+    found = [[[list(column) for column in columns] for columns in table.batches(BOTH, 2)] for table in tables]
+    assert str(found[0]) == str(found[1])
+
+
+def test_the_schema_of_a_stream_is_checked():
+    with pytest.raises(SchemaError, match="no column 'age'"):
+        open_table(Query(pa.table({"id": ["a"]})), AGE, "row")
+    twice = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["age", "age"])
+    with pytest.raises(SchemaError, match="two columns of the data have the same name"):
+        open_table(Query(twice), AGE, "row")
+
+
+def test_a_query_that_fails_tells_no_value():
+    class Failing(Query):
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("could not convert 'secret'")
+
+    with pytest.raises(SchemaError, match=r"Failing: its stream cannot be read as a table \(RuntimeError\)") as caught:
+        open_table(Failing(None), AGE, "row")
+    assert "secret" not in str(caught.value) and caught.value.__cause__ is None
+
+
+# --- private --------------------------------------------------------------------------------------------------------
+
+
+def test_tables_do_not_print_pickle_or_copy(tmp_path):
+    sources = [RAW, (RAW, RAW[:, 0]), *(make({"age": [77.5], "bmi": [20.0]}) for make in FRAMES), as_csv(RAW, tmp_path)]
+    for source in sources:
+        table = open_table(source, BOX, "row")
+        assert repr(table) == str(table) and "77.5" not in repr(table)
+        for leak in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(PrivateDataError):
+                leak(table)

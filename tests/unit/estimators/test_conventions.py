@@ -195,6 +195,7 @@ ABOUT_SCHEMA = (
 )
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [

@@ -178,6 +178,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 class TestFrames:
     def frame(self, make, *names, values=AGES):

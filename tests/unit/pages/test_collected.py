@@ -35,6 +35,7 @@ MADE = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", MADE)
 def test_what_a_page_says(name, tmp_path):
     make, told = MADE[name]

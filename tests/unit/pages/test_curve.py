@@ -95,6 +95,7 @@ def test_a_private_number_of_rows_is_not_told(quick):
     assert "rows (public)" not in quick(curve(LINE, rows=False))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(columns):
     html5lib = pytest.importorskip("html5lib")
@@ -106,6 +107,7 @@ def test_nothing_that_was_named_is_code_and_pages_are_valid(columns):
     assert len(identifiers) == len(set(identifiers))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [LINE, PLANE])
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch, columns):
     matplotlib = pytest.importorskip("matplotlib")

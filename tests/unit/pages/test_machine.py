@@ -168,6 +168,7 @@ def test_many_columns_are_counted_not_named(quick):
     assert "Classifier of disease from 9 columns" in quick(machine(columns, kernel=LINEAR))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("kernel", [None, LINEAR])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(columns, kernel):

@@ -34,6 +34,7 @@ def own(**more):
 # --- pages ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("what", "columns", "told"),
     [

@@ -338,6 +338,7 @@ FLAVOURS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FLAVOURS)
 def test_everything_comes_back_bit_by_bit(name, tmp_path):
     release = publish(**{"privacy": sf.Privacy(epsilon=1.0), **FLAVOURS[name]})

@@ -10,9 +10,7 @@ from sfumato.bases.landmarks import feature_map
 from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SchemaError
 from sfumato.releases.response import Response
-from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.learning import features_of
-from sfumato.targets.solver import BLOCK
+from sfumato.targets.gradient import BLOCK
 
 BOX = sf.Box([(0, 1), (0, 1)])
 RNG = np.random.default_rng(0)
@@ -39,27 +37,6 @@ def test_a_kernel_that_raises_on_one_record_moves_no_other_by_a_bit():
     again = features.fixed_point(points)
     assert not again[7].any()
     assert np.array_equal(np.delete(again, 7, axis=0), np.delete(found, 7, axis=0))
-
-
-def test_a_sample_of_pieces_of_any_size_fills_blocks():
-    class Pieces(Labelled):
-        __slots__ = ("sizes",)
-
-        def __init__(self, sizes):
-            self.sizes = sizes
-
-        rows = property(lambda self: sum(self.sizes))
-        outputs = 1
-
-        def pairs(self, box):
-            for n in self.sizes:
-                yield np.full((n, 2), 0.5), np.ones((n, 1))
-
-    features = features_of(sf.LinearKernel(), sf.Coordinates(), BOX)
-    sizes = [BLOCK] * 14 + [100] + [BLOCK] * 5  # a batch of a CSV file ends in the middle of a block
-    few, apart = FixedPoint(Pieces(sizes), features).sample(5000)
-    seen = sum(int(np.isfinite(t).sum()) for _, t in few.blocks())
-    assert apart == 11 and seen == -(-sum(sizes) // 11)
 
 
 def test_pure_bernstein_bands_of_three_classes_cover():

@@ -78,6 +78,7 @@ def test_the_bound_on_what_is_missed_is_nearly_attained():
     assert abs(release.answer(bump(55.0, 11.0)).value - 1) >= 0.95 * found.approximation[0] > 0.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_the_noise_is_that_of_the_summarys_own_answers(noise):
     release = summary(PLANE, 6, noise=noise)

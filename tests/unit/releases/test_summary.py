@@ -212,6 +212,7 @@ def test_balanced_answers_never_have_larger_bounds(epsilon):
 WAVES = [1.0, 2.0, 5.0, 9.0]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("derivatives", [2, 4, 6])
 @pytest.mark.parametrize("speed", WAVES)
 def test_a_promise_bounds_what_truncation_leaves_out(speed, derivatives):

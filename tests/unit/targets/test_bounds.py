@@ -10,10 +10,8 @@ import sfumato as sf
 from sfumato.bases.magnitudes import WIDEST, Magnitudes
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 from sfumato.targets.bounds import Bounds
-from sfumato.targets.statistic import Source
 
 BOX = sf.Box([(-WIDEST, WIDEST)])
 ROW = sf.Privacy(epsilon=1.0)
@@ -26,7 +24,9 @@ def counts(monkeypatch):
 
     def run(values):
         target, basis = Bounds(), Magnitudes()
-        source = Source(open_table(np.asarray(values, dtype=np.float64), BOX, "row"), MemoryEngine())
+        source = target.gather(
+            MemoryEngine().open(np.asarray(values, dtype=np.float64), BOX, "row"), BOX, MemoryEngine()
+        )
         certificate = target.certificate(basis, BOX, len(values), ROW)
         return mechanism.publish(target.coefficients(source, basis, BOX, certificate), ROW)[0]
 

@@ -14,7 +14,6 @@ from opening import numbers_of
 from sfumato.bases.quadrature import category_nodes
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, SchemaError
 from sfumato.targets.cosine_moments import NOISES, scaled
 from unit.targets.sources import SOURCES
@@ -51,7 +50,7 @@ TABLE.loc[::13, "hour"] = np.nan
 def sums(data, box, basis, engine=None, unit="row"):
     """The private sums themselves: a seam for tests."""
     target = sf.CosineMoments(basis.degree, None, basis.interactions)
-    return numbers_of(target.gather(open_table(data, box, unit), box, engine or MemoryEngine()).open())
+    return numbers_of(target.gather(MemoryEngine().open(data, box, unit), box, engine or MemoryEngine()).open())
 
 
 # --- parameters -------------------------------------------------------------------------------------------------
@@ -247,6 +246,7 @@ def test_arrays_give_the_same_bits_as_tables():
     assert sums(numbers, box, sf.Cosines(4)).tobytes() == sums(numbers.to_numpy(), unnamed, sf.Cosines(4)).tobytes()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rows", [1, 7, 256, 299, 300, 10**6])
 def test_chunks_of_an_engine_do_not_matter(rows, tmp_path):
     for basis in (sf.Cosines(3), sf.Cosines(4, 2)):
@@ -302,7 +302,7 @@ def test_a_missing_column_is_a_matter_of_schema():
 
 
 def test_private_sums_do_not_print_pickle_or_copy():
-    found = sf.CosineMoments(3).gather(open_table(np.full((5, 2), 7.0), PLANE, "row"), PLANE, MemoryEngine())
+    found = sf.CosineMoments(3).gather(MemoryEngine().open(np.full((5, 2), 7.0), PLANE, "row"), PLANE, MemoryEngine())
     assert repr(found) == "<private sums>"
     assert found.rows == 5
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
@@ -314,9 +314,9 @@ def test_records_are_read_once_where_the_degree_is_given():
     class Watched(MemoryEngine):
         passes = 0
 
-        def products(self, *arguments):
+        def fold(self, *arguments):
             type(self).passes += 1
-            return super().products(*arguments)
+            return super().fold(*arguments)
 
     for target in (sf.CosineMoments(4), sf.CosineMoments(), sf.CosineMoments(smoothness=2)):
         Watched.passes = 0

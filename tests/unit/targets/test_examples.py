@@ -12,14 +12,16 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
+from opening import blocks_of
 from sfumato.bases.losses import Logistic
-from sfumato.engines.tables import open_table
+from sfumato.engines import memory
+from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import PrivateDataError, SchemaError
 from sfumato.releases.response import Response
-from sfumato.targets import examples as module
-from sfumato.targets.examples import FixedPoint, Labelled
+from sfumato.targets.examples import FixedPoint, Labelled, LabelledFeatures
+from sfumato.targets.gradient import BLOCK
 from sfumato.targets.learning import features_of
-from sfumato.targets.solver import BLOCK, Problem, Weights, evaluate
+from sfumato.targets.solver import Problem, Weights, evaluate
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 ILL = Response("ill", classes=("no", "yes"))
@@ -76,13 +78,16 @@ responses = pytest.mark.parametrize(
 )
 
 
-def labelled(data, response, box=BOX):
-    return Labelled(open_table(data, box, "row", {response.name: response.column}), response)
+def labelled(data, response, box=BOX, unit="row"):
+    engine = MemoryEngine()
+    return Labelled(engine.open(data, box, unit, {response.name: response.column}), response, engine)
 
 
-def joined(pairs):
-    records, targets = zip(*pairs, strict=True)
-    return np.concatenate(records), np.concatenate(targets)
+def joined(gathered, box=BOX):
+    """Cleaned records and their targets, as they are read."""
+    features = LabelledFeatures(features_of(sf.LinearKernel(), sf.Coordinates(), box), gathered.response)
+    numbers = np.concatenate([features.read(c) for c in gathered.records.whole().batches(features.box, 3)])
+    return numbers[:, : box.dimension], numbers[:, box.dimension :]
 
 
 # --- the same examples from everywhere --------------------------------------------------------------------------
@@ -92,8 +97,8 @@ def joined(pairs):
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_table_gives_the_same_records_and_targets(source, response, targets, tmp_path):
     gathered = labelled(SOURCES[source](tmp_path), response)
-    assert (gathered.rows, gathered.outputs) == (8, response.outputs)
-    records, found = joined(gathered.pairs(BOX))
+    assert gathered.rows == 8
+    records, found = joined(gathered)
     assert np.array_equal(records, CLEAN, equal_nan=True)
     assert np.array_equal(found, targets, equal_nan=True)
 
@@ -103,7 +108,7 @@ def test_pairs_of_arrays_give_them_too(response, targets):
     """Text in an array has no missing value; the word stands for one that is not declared."""
     y = np.array(["" if v is None else v for v in ILLS]) if response is ILL else np.array(COLUMNS[response.name])
     for data in ((np.array([AGES, BMIS]).T, y), (np.array([AGES, BMIS]).T, y[:, None])):
-        records, found = joined(labelled(data, response).pairs(BOX))
+        records, found = joined(labelled(data, response))
         assert np.array_equal(records, CLEAN, equal_nan=True)
         assert np.array_equal(found, targets, equal_nan=True)
 
@@ -111,28 +116,27 @@ def test_pairs_of_arrays_give_them_too(response, targets):
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, bool])
 def test_classes_of_every_type_of_number(dtype):
     y = np.array([0, 1, 1], dtype=dtype)
-    _, found = joined(labelled((np.zeros((3, 2)), y), Response("y", classes=(0, 1))).pairs(BOX))
+    _, found = joined(labelled((np.zeros((3, 2)), y), Response("y", classes=(0, 1))))
     assert found.tolist() == [[-1.0], [1.0], [1.0]]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e308, 5e-324, 1 + 1e-15])
 def test_any_number_that_is_no_class_says_nothing(value):
     with np.errstate(all="raise"):
-        _, found = joined(labelled((np.zeros((2, 2)), np.array([value, 1.0])), GRADE).pairs(BOX))
+        _, found = joined(labelled((np.zeros((2, 2)), np.array([value, 1.0])), GRADE))
     assert np.isnan(found[0]).all()
     assert found[1].tolist() == [1.0, -1.0, -1.0]
 
 
 def test_records_of_a_bounded_norm_are_scaled_back():
     box = sf.Box([(-10, 10), (-10, 10)], max_norm=5.0)
-    records, _ = joined(labelled((np.array([[6.0, 8.0]]), np.zeros(1)), SCORE, box).pairs(box))
+    records, _ = joined(labelled((np.array([[6.0, 8.0]]), np.zeros(1)), SCORE, box), box)
     assert records[0] == pytest.approx([3.0, 4.0])
 
 
 def test_only_the_rows_of_persons_that_are_kept():
     data = pl.DataFrame({"age": [1.0, 2.0, 3.0], "bmi": [20.0] * 3, "score": [0.0] * 3, "who": ["a", "a", "b"]})
-    table = open_table(data, BOX, sf.Person("who", 1), {"score": SCORE.column})
-    assert joined(Labelled(table, SCORE).pairs(BOX))[0][:, 0].tolist() == [1.0, 3.0]
+    assert joined(labelled(data, SCORE, unit=sf.Person("who", 1)))[0][:, 0].tolist() == [1.0, 3.0]
 
 
 # --- the schema -------------------------------------------------------------------------------------------------
@@ -140,7 +144,7 @@ def test_only_the_rows_of_persons_that_are_kept():
 
 def test_an_array_has_no_response():
     with pytest.raises(SchemaError, match=r"an array has no column 'ill'; pass an \(X, y\) pair, or a table"):
-        list(labelled(np.zeros((3, 2)), ILL).pairs(BOX))
+        joined(labelled(np.zeros((3, 2)), ILL))
 
 
 @pytest.mark.parametrize(
@@ -148,12 +152,12 @@ def test_an_array_has_no_response():
 )
 def test_a_response_of_the_other_type_is_refused(y, response):
     with pytest.raises(SchemaError, match=r"y must hold one value for each row, (text|numbers) as declared"):
-        list(labelled((np.zeros((3, 2)), y), response).pairs(BOX))
+        joined(labelled((np.zeros((3, 2)), y), response))
 
 
 def test_several_responses_are_refused():
     with pytest.raises(SchemaError, match="one value for each row, numbers as declared"):
-        list(labelled((np.zeros((3, 2)), np.zeros((3, 2))), SCORE).pairs(BOX))
+        joined(labelled((np.zeros((3, 2)), np.zeros((3, 2))), SCORE))
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -161,7 +165,7 @@ def test_a_table_without_the_response_is_refused(make):
     with pytest.raises(SchemaError, match="no column 'ill'"):
         labelled(make({"age": [1.0], "bmi": [20.0]}), ILL)
     with pytest.raises(SchemaError, match="no column 'bmi'"):
-        list(labelled(make({"age": [1.0], "ill": ["no"]}), ILL).pairs(BOX))
+        joined(labelled(make({"age": [1.0], "ill": ["no"]}), ILL))
     with pytest.raises(SchemaError, match="'ill' must hold text"):
         labelled(make({"age": [1.0], "bmi": [20.0], "ill": [1]}), ILL)
 
@@ -180,15 +184,15 @@ TWO = Response("y", classes=(1, 5))
 FEATURES = features_of(sf.RBF(2.0), sf.Landmarks(16), BOX)
 
 
-def fixed(data, features=FEATURES, stride=1):
-    return FixedPoint(labelled(data, TWO), features, stride)
+def fixed(data, features=FEATURES, every=1):
+    return FixedPoint(labelled(data, TWO), features, every)
 
 
 @pytest.mark.parametrize("rows", [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 20_000])
 def test_blocks_are_of_one_shape_and_hold_every_record_once(rows):
     points, y = cloud(rows)
     example = fixed((points, y))
-    blocks = list(example.blocks())
+    blocks = blocks_of(example)
     assert all(f.shape == (BLOCK, FEATURES.size) and t.shape == (BLOCK, 1) for f, t in blocks)
     known = np.concatenate([np.zeros(0), *(t[:, 0] for _, t in blocks)])
     kept = np.isin(y, (1.0, 5.0)) & ~np.isnan(points[:, 0])
@@ -197,7 +201,7 @@ def test_blocks_are_of_one_shape_and_hold_every_record_once(rows):
 
 def test_records_that_say_nothing_have_no_features():
     points, y = cloud(3000)
-    for features, targets in fixed((points, y)).blocks():
+    for features, targets in blocks_of(fixed((points, y))):
         silent = np.isnan(targets[:, 0])
         assert silent.any() and not features[silent].any()
         assert features[~silent].any(axis=1).all()
@@ -212,17 +216,18 @@ def test_a_user_kernel_never_sees_a_missing_value_or_an_undeclared_label():
 
     features = features_of(sf.UserKernel(watching, 1.0), sf.Landmarks(9), BOX)
     seen.clear()
-    list(fixed((np.array([[np.nan, 20.0], [110.0, 60.0], [0.0, 10.0]]), np.array([1.0, 7.0, 5.0])), features).blocks())
+    points, y = np.array([[np.nan, 20.0], [110.0, 60.0], [0.0, 10.0]]), np.array([1.0, 7.0, 5.0])
+    blocks_of(fixed((points, y), features))
     assert np.unique(np.concatenate(seen), axis=0).tolist() == [[-0.5, -0.5], [0.0, 0.0]]
 
 
 def test_passes_see_the_same_whether_features_are_kept_or_computed_again(monkeypatch):
     data = cloud(9000)
     kept = fixed(data)
-    first, second = list(kept.blocks()), list(kept.blocks())
-    monkeypatch.setattr(module, "_KEPT", 10)
+    first, second = blocks_of(kept), blocks_of(kept)
+    monkeypatch.setattr(memory, "_KEPT", 10)
     again = fixed(data)
-    for blocks in (second, list(again.blocks()), list(again.blocks())):
+    for blocks in (second, blocks_of(again), blocks_of(again)):
         for (f, t), (g, u) in zip(first, blocks, strict=True):
             assert np.array_equal(f, g) and np.array_equal(t, u, equal_nan=True)
 
@@ -239,27 +244,39 @@ def test_however_the_table_is_cut_a_pass_finds_the_same_bits(tmp_path):
         (points[::-1].copy(), y[::-1].copy()),
     ]  # fmt: skip
     weights = Weights(np.random.default_rng(1).normal(size=(1, FEATURES.size)))
-    found = {
-        evaluate(
-            Problem(fixed(source), Logistic(), 1e-3, 1.0, np.zeros((1, FEATURES.size))), weights, curved=False
-        ).gradient.tobytes()
-        for source in sources
-    }  # fmt: skip
+    found = set()
+    for source in sources:
+        problem = Problem(fixed(source), Logistic(), 1e-3, 1.0, np.zeros((1, FEATURES.size)))
+        point = evaluate(problem, weights, curved=True)
+        found.add((point.gradient.tobytes(), point.hessian.tobytes()))
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(("rows", "wanted"), [(20_000, 1000), (20_000, 15_000), (50, 1000), (9999, 3)])
-def test_a_sample_is_evenly_spaced(rows, wanted):
+@pytest.mark.parametrize("every", [2, 7, 100])
+def test_a_sample_is_chosen_by_what_records_hold(every):
+    """About one in ``every``: within five standard deviations, which the fixed data meet or not once and for all."""
+    rows = 20_000
+    points = np.random.default_rng(every).uniform(0, 110, size=(rows, 2))
     y = np.where(np.arange(rows) % 2, 1.0, 5.0)
-    points = np.stack([np.arange(rows) / rows * 110, np.full(rows, 20.0)], axis=1)
     features = features_of(sf.LinearKernel(0.0), sf.Coordinates(), BOX)
-    few, stride = FixedPoint(labelled((points, y), TWO), features).sample(wanted)
-    blocks = list(few.blocks())
-    seen = np.concatenate([f[~np.isnan(t[:, 0])] for f, t in blocks])
-    assert stride % 2 == 1 and 0 <= stride - rows // wanted <= 1
-    assert len(seen) == math.ceil(rows / stride)
-    ages = (seen[:, 0] * 2.0**features.exponent + 0.5) * rows
-    assert ages == pytest.approx(np.arange(0, rows, stride), abs=0.1)
+
+    def chosen(order):
+        few = FixedPoint(labelled((points[order], y[order]), TWO), features).sample(every)
+        found = np.concatenate([np.c_[f, t][~np.isnan(t[:, 0])] for f, t in blocks_of(few)])
+        assert few.known() == len(found)
+        return found[np.lexsort(found.T)]
+
+    seen = chosen(slice(None))
+    assert abs(len(seen) - rows / every) < 5 * math.sqrt(rows / every)
+    assert np.array_equal(seen, chosen(slice(None, None, -1)))
+    assert abs(np.count_nonzero(seen[:, -1] > 0) - len(seen) / 2) < 5 * math.sqrt(len(seen)) / 2
+
+
+def test_equal_records_are_chosen_together():
+    features = features_of(sf.LinearKernel(0.0), sf.Coordinates(), BOX)
+    for row in np.random.default_rng(1).uniform(0, 110, size=(20, 2)):
+        few = FixedPoint(labelled((np.tile(row, (50, 1)), np.full(50, 5.0)), TWO), features).sample(3)
+        assert few.known() in (0, 50)
 
 
 def test_examples_that_say_nothing_are_not_counted():

@@ -1,8 +1,6 @@
 """Naive Bayes: what is refused, what a record adds, that labels outside count for nothing, and the plain formulas."""
 
-import copy
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,9 +11,7 @@ from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
-from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, SchemaError
-from sfumato.targets.naive_bayes import Tallies
+from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from unit.targets.sources import SOURCES
 
 MIXED = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "bmi": (10, 60)})
@@ -41,7 +37,7 @@ MOMENTS = Attributes((None, None, None))
 
 def whole(data, target=KERNEL, box=MIXED, basis=LATTICES, privacy=ONE):
     """The integer coefficients before any noise."""
-    gathered = target.gather(open_table(data, box, privacy.unit, target.columns), box, MemoryEngine())
+    gathered = target.gather(MemoryEngine().open(data, box, privacy.unit, target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, None, privacy)
     return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
@@ -184,14 +180,6 @@ def test_a_target_cannot_change():
     assert hash(target) == hash(sf.NaiveBayes("ill", np.array(["no", "yes"]), np.array([8.0, 3.0])))
 
 
-def test_tallies_stay_private():
-    tallies = Tallies([np.array([[123456, 7]])], 99)
-    assert repr(tallies) == str(tallies) == "<private tallies>"
-    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(PrivateDataError):
-            leak(tallies)
-
-
 # --- what a record adds -----------------------------------------------------------------------------------------
 
 
@@ -279,7 +267,7 @@ def test_pairs_give_the_same_numbers_as_tables():
 
 def test_many_records_are_read_in_pieces(monkeypatch):
     once = whole(FRAME)
-    monkeypatch.setattr("sfumato.targets.naive_bayes._ROWS", 7)
+    monkeypatch.setattr(MemoryEngine, "chunk_rows", 7)
     assert (whole(FRAME) == once).all()
 
 
@@ -355,6 +343,7 @@ def test_without_noise_it_is_the_plain_formula(no_noise, smoothing):
     assert release.counts == pytest.approx([(ILL == "no").sum(), (ILL == "yes").sum()], abs=0.01)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "privacy",
     [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(epsilon=1.0, delta=1e-6), sf.Privacy(rho=0.1)],

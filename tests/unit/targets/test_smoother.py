@@ -11,7 +11,6 @@ from opening import numbers_of
 from sfumato.bases.shares import axis_table, shape_of_cells, share_bits
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from unit.targets.sources import SOURCES
 
@@ -31,7 +30,7 @@ TARGET = sf.NadarayaWatson(9.0, response="bp", range=(60, 220))
 def whole(data, target=TARGET, box=LINE, basis=None, privacy=ONE):
     """The integer coefficients before any noise."""
     basis = basis or BASES[box.dimension]
-    gathered = target.gather(open_table(data, box, privacy.unit, target.columns), box, MemoryEngine())
+    gathered = target.gather(MemoryEngine().open(data, box, privacy.unit, target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, None, privacy)
     return numbers_of(target.coefficients(gathered, basis, box, certificate))
 
@@ -354,6 +353,7 @@ ODD = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("privacy", [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(rho=0.5)])
 @pytest.mark.parametrize("name", ODD)
 def test_no_data_make_a_release_fail(name, privacy):
