@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,30 +16,31 @@ ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "sfumato"
 FILES = sorted(SRC.rglob("*.py"))
 
-# A module may import from its own layer and from those before it.
+# A module may import from its own layer and from those before it, at its top or inside a function.
 LAYERS = [
-    {"errors", "_version", "checks", "extras", "harmless", "threads", "values"},
+    {"errors", "_version", "checks", "extras", "harmless", "threads", "upwards", "values"},
     {"core"},
     {"codec", "laws"},
     {"bases"},
-    {"releases", "expressions"},
-    {"local"},
-    {"plotting", "report"},
+    {"releases"},
+    {"expressions", "faces"},
     {"accounting", "engines"},
     {"targets"},
     {"pipeline", "noise", "choosing", "tuning"},
-    {"boxfile", "demo", "oracles", "sampler", "bounding", "summarizing"},
-    {"estimators"},
+    {"boxfile", "demo", "oracles", "sampler", "bounding", "summarizing", "local"},
+    {"drawing", "pages", "estimators"},
     {"cli"},
 ]
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
 # About a thousand that are not blank, a hundred for noise inside an objective, two hundred for the randomizers that run
 # on people's own devices, one more door, and sixty for whole numbers beyond 64 bits.
 CORE_LINES = 1390
-# The one exception to the layers: a release draws itself and writes its own report. It imports its painters inside
-# these methods and nowhere else, so that reading a release needs neither them nor matplotlib.
-UPWARDS = {"plot": "sfumato.plotting", "report": "sfumato.report", "_repr_html_": "sfumato.report"}
-UPWARDS_IN = "releases/showing.py"
+# Modules of one room that make each other, inside functions: a basis makes expansions, which hold a basis; a protocol
+# makes its collector, which restores it from a checkpoint.
+COMPANIONS = [
+    {"bases.base", "bases.expansion"},
+    {f"local.{name}" for name in ("protocol", "density", "marginals", "smooth", "collector", "checkpoints")},
+]
 
 
 def name_of(path: Path) -> str:
@@ -76,19 +78,87 @@ def test_imports_point_downwards():
             continue
         own = RANK[path.relative_to(SRC).parts[0].removesuffix(".py")]
         too_high = {m for m in imports(path) if (layer(m) or 0) > own}
-        if name_of(path) == UPWARDS_IN:
-            too_high = {m for m in too_high if not m.startswith(tuple(UPWARDS.values()))}
         assert not too_high, name_of(path)
 
 
-def test_the_exception_to_the_layers_is_lazy_and_no_wider():
-    tree = parsed(SRC / UPWARDS_IN)
-    upwards = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module in UPWARDS.values()]
-    methods = {n.name: n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    inside = [
-        n for name, module in UPWARDS.items() for n in ast.walk(methods[name]) if getattr(n, "module", 0) == module
-    ]
-    assert len(upwards) == len(inside) == len(UPWARDS)
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def needs() -> dict[str, set[str]]:
+    """The modules of the package that each one runs, at its top or inside a function; annotations run nothing."""
+    every = {module_of(path) for path in FILES}
+    found = {}
+    for path in FILES:
+        typing = [n for n in parsed(path).body if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test)]
+        unused = {id(n) for part in typing for n in ast.walk(part)}
+        named = set()
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ImportFrom) and id(node) not in unused:
+                named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Import) and id(node) not in unused:
+                named |= {alias.name for alias in node.names}
+        own = {name.removeprefix("sfumato.") for name in named if name.startswith("sfumato.")}
+        found[module_of(path)] = (own & every) - {module_of(path)}
+    return found
+
+
+def test_no_room_needs_itself_through_others():
+    rooms: dict[str, set[str]] = {}
+    for module, others in needs().items():
+        room = module.partition(".")[0]
+        rooms.setdefault(room, set()).update({other.partition(".")[0] for other in others} - {room})
+    TopologicalSorter(rooms).prepare()
+
+
+def test_no_module_needs_itself_through_others():
+    def known_as(module: str) -> str:
+        return next((min(group) for group in COMPANIONS if module in group), module)
+
+    graph: dict[str, set[str]] = {}
+    for module, others in needs().items():
+        room = module.partition(".")[0]  # what a room's own front shows of it is no need of the room
+        kept = {known_as(other) for other in others if other != room or "." not in module}
+        graph.setdefault(known_as(module), set()).update(kept - {known_as(module)})
+    TopologicalSorter(graph).prepare()
+
+
+def test_releases_reach_upwards_by_name_only():
+    """A release draws itself, writes its page and answers questions: the package says who does it."""
+    assert "UPWARDS" in (SRC / "releases" / "summary.py").read_text()
+    users = {name_of(f) for f in FILES if "sfumato.upwards" in imports(f)}
+    assert {user.partition("/")[0] for user in users} == {"__init__.py", "releases"}
+
+
+THIRD = {
+    "faces": {"numpy"},
+    "drawing": {"numpy", "matplotlib"},
+    "pages": {"jinja2", "markupsafe"},
+}
+
+
+def brought(path: Path) -> set[str]:
+    """What a file brings in that is neither ours nor of the standard library, also by ``need``."""
+    named = {module.partition(".")[0] for module in imports(path)}
+    named |= set(re.findall(r"""need\(["'](\w+)""", path.read_text()))
+    return named - set(sys.stdlib_module_names) - {"sfumato", "__future__"}
+
+
+def test_each_library_has_one_room():
+    """Faces say what there is to draw; one room draws, one lays pages out, one speaks to a terminal."""
+    for path in FILES:
+        room, found = path.relative_to(SRC).parts[0], brought(path)
+        assert found <= THIRD.get(room, found), name_of(path)
+        assert "matplotlib" not in found or room == "drawing", name_of(path)
+        assert not found & {"jinja2", "markupsafe"} or room == "pages", name_of(path)
+        assert not found & {"rich", "typer"} or room == "cli", name_of(path)
+
+
+def test_nothing_asks_a_release_of_which_kind_it_is():
+    """What a kind says, draws and serves is in its face, and what it does in its class."""
+    kinds = re.compile(r"isinstance\([^()]*,[^()]*(Release|CollectedDensity)\b")
+    assert not [name_of(f) for f in FILES if kinds.search(f.read_text())]
 
 
 def test_every_module_has_a_layer():

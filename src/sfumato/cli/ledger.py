@@ -19,7 +19,7 @@ from sfumato.cli.output import facts, show, table
 if TYPE_CHECKING:
     from sfumato.accounting.balance import Balance
     from sfumato.accounting.ledger import Entry
-    from sfumato.plotting.sampled import Sampled
+    from sfumato.faces.promise import Sampled
 
 app = typer.Typer(no_args_is_help=True, help="Keep account of what each data set has spent.")
 
@@ -166,7 +166,7 @@ def _when(entry: Entry) -> str:
 
 def _sampled(entry: Entry) -> Sampled:
     """How the sensitivity behind an entry was sampled, from the noise law that it keeps."""
-    from sfumato.plotting.sampled import sampled
+    from sfumato.faces.promise import sampled
 
     certificate = json.loads(entry.event.details).get("certificate", {})
     found = sampled(entry.event.confidence, certificate.get("assumptions", ()))

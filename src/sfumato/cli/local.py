@@ -125,7 +125,7 @@ def encode(
     from sfumato.cli.local_files import read_batch_key
     from sfumato.cli.local_order import encode_file
     from sfumato.cli.publishing import check_writable
-    from sfumato.cli.words import counted
+    from sfumato.faces.words import counted
 
     spoken = _load(protocol)
     check_writable(output, force)
@@ -252,7 +252,7 @@ def simulate(
     from sfumato.cli.local_results import comparison
     from sfumato.cli.local_words import compared, rejected_lines
     from sfumato.cli.progress import counting
-    from sfumato.cli.words import counted
+    from sfumato.faces.words import counted
 
     spoken = _load(protocol)
     if data is None and people is None:

@@ -9,7 +9,7 @@ import typer
 
 from sfumato.checks import one_of
 from sfumato.errors import ParameterError
-from sfumato.plotting.samples import MOST_GROUPS
+from sfumato.faces.views import MOST_GROUPS
 
 METHODS = ("machine", "naive-bayes")
 _ONLY = {

@@ -22,11 +22,12 @@ from sfumato.cli.options import declared_file, load
 from sfumato.cli.output import facts, printable, show
 from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
-from sfumato.cli.publishing import Facts, check_writable
+from sfumato.cli.publishing import check_writable
 from sfumato.cli.records import AT_ONCE, Piece, open_records, opened_table, regrouped
-from sfumato.cli.words import counted
 from sfumato.engines.files import Csv, File
 from sfumato.errors import ParameterError
+from sfumato.faces.base import Facts
+from sfumato.faces.words import counted
 from sfumato.harmless import cell
 from sfumato.releases.response import Response
 

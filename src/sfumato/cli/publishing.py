@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console, RenderableType
 from rich.text import Text
 
 import sfumato as sf
-from sfumato.cli import words
+from sfumato import drawing, pages
 from sfumato.cli.options import declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
-from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
+from sfumato.cli.sparks import sketched
+from sfumato.drawing.files import check_format, draw
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.extras import need
-
-Facts = list[tuple[str, list[str]]]
+from sfumato.faces import CONFIDENCE, face_of
+from sfumato.faces.base import Facts
+from sfumato.faces.promise import guarantee_words
 
 
 def granted(epsilon: float | None, delta: float, rho: float | None, neighbours: str, person: str | None) -> sf.Privacy:
@@ -100,9 +100,9 @@ class Outputs:
                 check_format(path)
             seen[path.resolve()] = f"the file of --{name}"
         if report is not None:
-            need("jinja2", "plot")
-        if report is not None or picture is not None:
-            need("matplotlib", "plot")
+            pages.check_installed()
+        if picture is not None:
+            drawing.check_installed()
         return cls(release, report, picture)
 
     def check_apart(self, account: sf.Account) -> None:
@@ -234,7 +234,7 @@ def publish(
 def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any) -> None:
     """Write the page, if one was asked for."""
     if outputs.report is not None:
-        from sfumato.report import write
+        from sfumato.pages import write
 
         with working(ctx, "writing the report"):
             write(release, outputs.report, **more)
@@ -242,38 +242,39 @@ def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any
 
 def summarise(
     ctx: typer.Context,
-    release: Any,
+    order: Order,
+    published: tuple[Any, Any],
     outputs: Outputs,
-    left: Any,
-    told: Facts,
-    told_data: Mapping[str, Any],
-    picture: Callable[[Any, Console], RenderableType | None] = lambda _, __: None,
+    more: tuple[Facts, Mapping[str, Any]] = ([], {}),
+    confidence: float = CONFIDENCE,
 ) -> None:
     """Say what happened: the guarantee, what was published, what is left, where the files are.
 
     Parameters
     ----------
-    told, told_data
-        What there is to say of this kind of release, in words and as plain data.
-    picture
-        Draws something small for the terminal.
+    published
+        The release, and what is left of the account.
+    more
+        What there is to say beyond the release itself, in words and as plain data.
     """
+    release, left = published
+    face = face_of(release, confidence)
     data = {
         "written": str(outputs.release),
         "plot": None if outputs.picture is None else str(outputs.picture),
         "report": None if outputs.report is None else str(outputs.report),
         "left": None if left is None else left.words(),
-        **words.release_data(release),
-        **told_data,
+        **face.common_data(),
+        **face.data(),
+        **more[1],
     }
     rows: Facts = [
-        ("guarantee", [str(release.guarantee).partition(";")[0], words.guarantee_words(release.guarantee)]),
-        *told,
+        ("guarantee", [str(release.guarantee).partition(";")[0], guarantee_words(release.guarantee)]),
+        *face.rows(order),
+        *more[0],
         ("account", ["none paid: nothing keeps count of what was spent" if left is None else str(left)]),
         ("files", [f"{path}  {what}" for path, what in outputs.listed()]),
     ]
-    parts: list[Any] = [Text(f"Published {printable(words.title(release))}.", style="bold"), ""]
-    drawn = picture(release, screen())
-    if drawn is not None:
-        parts += [drawn, ""]
-    show(ctx, data, *parts, facts(rows))
+    drawn = sketched(face.sketch(order), screen())
+    parts: list[Any] = [Text(f"Published {printable(face.title)}.", style="bold"), ""]
+    show(ctx, data, *parts, *([] if drawn is None else [drawn, ""]), facts(rows))

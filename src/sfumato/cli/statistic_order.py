@@ -10,9 +10,10 @@ import sfumato as sf
 from sfumato.bases.magnitudes import WIDEST
 from sfumato.checks import one_of, positive_integer, probability
 from sfumato.cli.columns import column_with_kind, known_columns
-from sfumato.cli.publishing import Facts, Order, check_names
+from sfumato.cli.publishing import Order, check_names
 from sfumato.errors import ParameterError
-from sfumato.plotting.words import listed
+from sfumato.faces.base import Facts
+from sfumato.faces.words import listed
 from sfumato.targets.bounds import Bounds
 from sfumato.targets.statistic import NUMERIC, TABLES
 

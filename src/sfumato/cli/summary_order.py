@@ -11,8 +11,9 @@ import typer
 import sfumato as sf
 from sfumato.checks import positive_integer
 from sfumato.cli.columns import column_with_kind, numbers
-from sfumato.cli.publishing import Facts, Order, check_names, show_plan
+from sfumato.cli.publishing import Order, check_names, show_plan
 from sfumato.errors import ParameterError
+from sfumato.faces.base import Facts
 
 _ROWS = 10_000  # that a plan is made for where none are expected
 

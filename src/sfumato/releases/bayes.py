@@ -27,7 +27,7 @@ from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import INCLUDES
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 from sfumato.values import column
 
 Floats = NDArray[np.float64]

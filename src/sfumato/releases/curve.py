@@ -24,7 +24,7 @@ from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import INCLUDES
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

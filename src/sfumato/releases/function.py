@@ -19,8 +19,8 @@ from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.certified import as_stated, check_certificate, granted_of
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.density import DensityRelease
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 Category = str | int | float

@@ -5,7 +5,6 @@ Arrays and text, nothing else: no pickle, no code, a closed list of kinds. docs/
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -18,12 +17,8 @@ from sfumato.codec import (
     decode_box,
     decode_guarantee,
     decode_law,
-    encode_box,
-    encode_guarantee,
-    encode_law,
     exact_keys,
     read_json,
-    write_plain,
 )
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import SAME_PLACES
@@ -35,18 +30,18 @@ from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.certified import checked_noise, granted_of
 from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.container import Contents, packed, read_bytes, unpacked
+from sfumato.releases.container import Contents, read_bytes, unpacked
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.marginals import MarginalsRelease
-from sfumato.releases.signing import Key, Signer, Trust, check_signature, sign, trusted_keys
+from sfumato.releases.saving import FORMAT_VERSION
+from sfumato.releases.signing import Trust, check_signature, trusted_keys
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
-FORMAT_VERSION = 1
 _EVERY: tuple[type[Release], ...] = (
     FunctionRelease,
     DensityRelease,
@@ -63,26 +58,6 @@ _COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
-
-
-def save(release: Release, path: str | os.PathLike[str], key: Key | None = None) -> None:
-    """Write a release to one file, signed if a private key is given."""
-    signer = None if key is None else Signer.of(key)
-    document = {
-        "format": "sfumato",
-        "version": FORMAT_VERSION,
-        "library": __version__,
-        "kind": release.kind,
-        "box": encode_box(release.box),
-        "guarantee": encode_guarantee(release.guarantee),
-        "noise": None if release.law is None else encode_law(release.law),
-        "target": [list(pair) for pair in release.target],
-        "receipt": None if release.receipt is None else vars(release.receipt),
-        "content": release.fields(),
-    }
-    arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
-    contents = Contents(json.dumps(document, allow_nan=False), arrays)
-    write_plain(path, packed(contents if signer is None else sign(contents, signer)))
 
 
 def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:

@@ -26,8 +26,8 @@ from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.learned import checked_learner, objective_from_json
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width_of, mean_largest
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

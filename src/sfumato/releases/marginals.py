@@ -23,7 +23,7 @@ from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.base import Release
 from sfumato.releases.collected import check_reports
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

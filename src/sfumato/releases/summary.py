@@ -35,7 +35,7 @@ from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of
 from sfumato.releases.following import Enclosed, Lookout, cosines_at, proved_gap
 from sfumato.releases.questions import Questions
-from sfumato.releases.showing import Shown
+from sfumato.upwards import UPWARDS, Shown
 
 Floats = NDArray[np.float64]
 Columns = Sequence[str] | str | None
@@ -134,11 +134,10 @@ class SummaryRelease(Shown, Questions, Release):
         True
         """
         if isinstance(query, str):
-            from sfumato.expressions import ask  # which needs this module
-
             if columns is not None or smoothness is not None:
                 raise ParameterError("a question as text names its columns itself: leave out columns and smoothness")
-            return ask(self, query, confidence, damping)
+            asked: Answer = UPWARDS["ask"](self, query, confidence, damping)
+            return asked
         answers = self.answer_many(
             [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
         )

@@ -23,8 +23,8 @@ from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import widths_of_each
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

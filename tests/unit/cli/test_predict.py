@@ -15,7 +15,7 @@ from sfumato.cli import predicting, progress
 from sfumato.cli.options import Settings
 from sfumato.cli.records import Piece
 from unit.cli.support import published
-from unit.plotting.support import LINE, PLANE, SPACE, machine
+from unit.drawing.support import LINE, PLANE, SPACE, machine
 
 NEW = 'id,age,bmi\na,30,25\nb,,31\nc,200,22.5\nd,80,n/a\n"e, too",61.5,40\n'
 

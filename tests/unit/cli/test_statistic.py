@@ -14,13 +14,12 @@ from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
-from sfumato.cli.sparks import bar
+from sfumato.cli.sparks import bar, sketched
 from sfumato.cli.statistic_order import file_name
-from sfumato.cli.value_words import value_picture
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Contributions
-from sfumato.plotting.figures import Figures
-from unit.plotting.support import PLANE, SEX, WARD, statistic
+from sfumato.faces.value import Figures
+from unit.drawing.support import PLANE, SEX, WARD, statistic
 
 AGE = ("--column", "age:0:110")
 BMI = ("--column", "bmi:10:60")
@@ -48,7 +47,7 @@ def drawn(release, width=100, encoding="utf-8"):
     """What a terminal of this width shows."""
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding=encoding), width=width)
-    console.print(value_picture(Figures.of(release, 0.95), console))
+    console.print(sketched(Figures.of(release, 0.95), console))
     console.file.flush()
     return raw.getvalue().decode(encoding)
 

@@ -28,7 +28,7 @@ from sfumato.releases.quality import (
     verdict,
 )
 from sfumato.releases.uncertainty import simulate_noise
-from unit.plotting.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
+from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 
 MIDDLE = np.array([0.5])
 
