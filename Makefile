@@ -20,13 +20,17 @@ $(VENV)/ready: pyproject.toml
 demo: $(VENV)/ready  ## publish two functions of a simulated clinic into demo/
 	$(BIN)/sfumato demo --folder demo
 
-test: $(VENV)/ready  ## the tests (minutes)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+# each of the two workers keeps to its part of the list, so that what a module's tests share is made once
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
+
+test: $(VENV)/ready  ## the tests (two or three minutes)
+	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/ready  ## the slow ones
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(PYTEST) -m slow
 
-test-all: test test-slow  ## the tests and the slow ones
+test-all: $(VENV)/ready  ## the tests and the slow ones, collected once
+	$(PYTEST)
 
 check: $(VENV)/ready  ## lint, types, architecture
 	$(BIN)/ruff check src tests examples benchmarks

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sfumato._version import __version__
+from sfumato.upwards import UPWARDS as _UPWARDS
 
 if TYPE_CHECKING:
     from sfumato import errors, local, noise, oracles
@@ -201,6 +202,19 @@ __all__ = [
     "select",
     "summarize",
 ]
+
+
+# What releases do with the help of rooms above them.
+_HELPERS = {"plot": "drawing.plot", "report": "pages.write", "card": "pages.card", "ask": "expressions.ask"}
+
+
+def _later(place: str) -> Any:
+    """A function that imports the room it lives in when it is called."""
+    module, _, name = place.rpartition(".")
+    return lambda *given: getattr(import_module(f"sfumato.{module}"), name)(*given)
+
+
+_UPWARDS.update({what: _later(place) for what, place in _HELPERS.items()})
 
 
 # Which extra brings an optional dependency, for the error when it is missing.

@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.checks import finite_number, one_of, positive_number, shown
-from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
+from sfumato.codec import NUMERIC
+from sfumato.core.box import Box, Categorical, Column, Interval
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError, SfumatoError
 
-_KINDS: dict[str, type[Interval]] = {"interval": Interval, "integer": Integer, "periodic": Periodic}
 _TOP = ("columns", "max_norm")
 _COLUMN = ("low", "high", "kind", "categories")
 _TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -113,8 +113,8 @@ def _numeric(table: Mapping[str, Any]) -> Interval:
             f"{' and '.join(missing)} missing: give low and high, or categories; bounds are public knowledge and "
             "never taken from the data"
         )
-    kind = one_of("kind", table.get("kind", "interval"), tuple(_KINDS))
-    return _KINDS[kind](finite_number("low", table["low"]), finite_number("high", table["high"]))
+    kind = one_of("kind", table.get("kind", "interval"), tuple(NUMERIC))
+    return NUMERIC[kind](finite_number("low", table["low"]), finite_number("high", table["high"]))
 
 
 # --- templates --------------------------------------------------------------------------------------------

@@ -12,15 +12,15 @@ from sfumato.errors import ParameterError, ParameterTypeError
 def finite_number(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing what is not one finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterTypeError(f"{name} must be a number, got {name}={shown(value)}")
+        raise ParameterTypeError.of(name, f"must be a number, got {name}={shown(value)}")
     try:
         number = float(value)
     except OverflowError:
-        raise ParameterError(f"{name} must be finite, got {name}=a number beyond 64-bit floats") from None
+        raise ParameterError.of(name, f"must be finite, got {name}=a number beyond 64-bit floats") from None
     if not math.isfinite(number):
-        raise ParameterError(f"{name} must be finite, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must be finite, got {name}={shown(value)}")
     if number != value:  # rounding a privacy parameter could be unsafe in either direction
-        raise ParameterError(f"{name} must be exactly a 64-bit float, got {name}={shown(value)}; round it yourself")
+        raise ParameterError.of(name, f"must be exactly a 64-bit float, got {name}={shown(value)}; round it yourself")
     return number
 
 
@@ -42,16 +42,16 @@ def positive_number(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing what is not positive and finite."""
     number = finite_number(name, value)
     if number <= 0:
-        raise ParameterError(f"{name} must be positive, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must be positive, got {name}={shown(value)}")
     return number
 
 
 def positive_integer(name: str, value: object) -> int:
     """Return ``value`` as an int, refusing what is not a whole number of at least one."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise ParameterTypeError(f"{name} must be a whole number, got {name}={shown(value)}")
+        raise ParameterTypeError.of(name, f"must be a whole number, got {name}={shown(value)}")
     if value < 1:
-        raise ParameterError(f"{name} must be at least 1, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must be at least 1, got {name}={shown(value)}")
     return int(value)
 
 
@@ -65,14 +65,14 @@ def shown(value: object) -> str:
 def true_or_false(name: str, value: object) -> bool:
     """Return ``value``, refusing what is not True or False."""
     if not isinstance(value, bool):
-        raise ParameterTypeError(f"{name} must be True or False, got {name}={shown(value)}")
+        raise ParameterTypeError.of(name, f"must be True or False, got {name}={shown(value)}")
     return value
 
 
 def whole_number(name: str, value: object, low: int, high: int) -> int:
     """Return ``value``, refusing what is not an int within these limits: for numbers that a file brings along."""
     if type(value) is not int or not low <= value <= high:
-        raise ParameterError(f"{name} must be a whole number from {low} to {high}, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must be a whole number from {low} to {high}, got {name}={shown(value)}")
     return value
 
 
@@ -80,7 +80,7 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return ``value``, refusing what is not one of the ``allowed`` words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise ParameterError(f"{name} must be one of {words}, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must be one of {words}, got {name}={shown(value)}")
     return value
 
 
@@ -88,5 +88,5 @@ def probability(name: str, value: object) -> float:
     """Return ``value`` as a float, refusing what does not lie strictly between 0 and 1."""
     number = finite_number(name, value)
     if not 0 < number < 1:
-        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {name}={shown(value)}")
+        raise ParameterError.of(name, f"must lie strictly between 0 and 1, got {name}={shown(value)}")
     return number

@@ -22,13 +22,30 @@ must be differentially private. Only schema and public parameters raise.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class SfumatoError(Exception):
     """Base class of every deliberate error."""
 
 
 class ParameterError(SfumatoError, ValueError):
-    """A public parameter is out of its allowed range."""
+    """A public parameter is out of its allowed range; ``parameter`` is its name, where one is at fault.
+
+    >>> ParameterError.of("bandwidth", "must be positive, got bandwidth=-1")
+    ParameterError('bandwidth must be positive, got bandwidth=-1')
+    >>> ParameterError("bandwidth=-1 is not positive", parameter="bandwidth").parameter
+    'bandwidth'
+    """
+
+    def __init__(self, *words: object, parameter: str | None = None) -> None:
+        super().__init__(*words)
+        self.parameter = parameter
+
+    @classmethod
+    def of(cls, parameter: str, words: str) -> Self:
+        """The error that says of a parameter, in these words, what is wrong with it."""
+        return cls(f"{parameter} {words}", parameter=parameter)
 
 
 class ParameterTypeError(ParameterError, TypeError):

@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sfumato.accounting.charging import Payer, charged, check_payer
-from sfumato.accounting.events import event_of_release, event_of_selection
+from sfumato.accounting.events import Event, event_of_release, event_of_selection
 from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer, probability, shown
 from sfumato.choosing import method_for, pick
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
-from sfumato.core.certificate import Certificate
-from sfumato.core.mechanism import Private, publish
+from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.core.quantize import exact_doubles
-from sfumato.engines.engine import Engine, Records, check_engine
+from sfumato.engines.engine import Engine, check_engine
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
-from sfumato.targets.base import Chosen, Published, Target
+from sfumato.releases.base import Receipt
+from sfumato.targets.base import Choosing, Errors, Published, Target, door_of
 from sfumato.targets.sampled import warn_of_random
 from sfumato.targets.tuning import Tuned
 from sfumato.tuning import part_of, tune
@@ -90,81 +90,102 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     target.check_box(box)
 
 
-def _certify(
-    target: Target, box: Box, privacy: Privacy, n: int | None, basis: Basis | str
-) -> tuple[Basis, Certificate]:
-    """The basis and how far neighbours move the coefficients in it, from public quantities only."""
-    chosen = basis if isinstance(basis, Basis) else target.choose_basis(box, n, privacy)
+@dataclass(frozen=True)
+class Prepared:
+    """A release as far as public quantities settle it: ``plan`` describes it, and ``release`` runs it.
+
+    ``law`` is None for a target that chooses: its guarantee is that of the choices, which are pure.
+    """
+
+    target: Target
+    box: Box
+    privacy: Privacy
+    rows: int | None
+    basis: Basis
+    noise: str
+    law: NoiseLaw | None
+    guarantee: Guarantee
+
+    def errors(self, confidence: float) -> Errors:
+        """What error to expect."""
+        if self.law is None:
+            return _choosing(self.target).predict_ranks(self.basis, self.privacy, self.rows, confidence)
+        return self.target.predict(self.basis, self.box, self.law, self.rows, confidence)
+
+    def noise_words(self) -> str:
+        """Where noise goes, or what is done instead."""
+        if self.law is None:
+            return f"{method_for(self.privacy)} (errors are ranks, as a share of the records)"
+        return self.target.noise_words(self.basis, self.box, self.law)
+
+    def event(self) -> Event:
+        """What a ledger is charged for it."""
+        label = self.target.describe()[0][1]
+        if self.law is None:
+            return event_of_selection(method_for(self.privacy), self.privacy, label)
+        inside = door_of(self.target, self.privacy) != self.privacy
+        return event_of_release(self.law, self.guarantee, label, inside=inside)
+
+    def draw(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
+        """Compute, charge, and only then let noise or chance decide; returns public numbers and the receipt."""
+        return self._choose(gathered, ledger) if self.law is None else self._perturb(gathered, ledger)
+
+    def _perturb(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
+        assert self.law is not None
+        with silently():
+            private = self.target.coefficients(gathered, self.basis, self.box, self.law.certificate)
+        if private.certificate != self.law.certificate or private.size != self.law.size:
+            raise PrivateDataError("the target computed a vector that is not the one it certified")
+        with charged(ledger, self.event()) as receipt:
+            noisy, law, _ = publish(private, door_of(self.target, self.privacy), self.noise)
+        assert law == self.law
+        return noisy, receipt
+
+    def _choose(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
+        target, method = _choosing(self.target), method_for(self.privacy)
+        with silently():
+            ballots = target.ballots(gathered, self.basis, self.box, self.privacy)
+        with charged(ledger, self.event()) as receipt:
+            grants = [part_of(self.privacy, one.part) for one in ballots]
+            pairs = zip(ballots, grants, strict=True)
+            places = [pick(exact_doubles(one.scores), one.sensitivity, grant, method) for one, grant in pairs]
+        return target.picked(self.basis, places), receipt
+
+
+def prepare(
+    target: Target,
+    box: Box,
+    privacy: Privacy,
+    rows: int | None = None,
+    *,
+    basis: Basis | str = "auto",
+    noise: str = "auto",
+) -> Prepared:
+    """Settle everything that public quantities settle: basis, certificate, noise law and promise.
+
+    Parameters are those of ``release``; ``rows`` is the public number of records, where there is one.
+    """
+    target = target.settled(box, rows, privacy, basis)
+    chosen = basis if isinstance(basis, Basis) else target.choose_basis(box, rows, privacy)
     target.check_basis(chosen, box)
-    return chosen, target.certificate(chosen, box, n, privacy)
+    if isinstance(target, Choosing):
+        if noise != "auto":
+            raise ParameterError.of("noise", f"must be 'auto' for what is chosen, not perturbed, got noise={noise!r}")
+        delta = None if privacy.epsilon is None else 0.0  # selections are pure, whatever delta was granted
+        promise = Guarantee(privacy.epsilon, delta, privacy.rho, None, privacy.neighbours, privacy.unit)
+        return Prepared(target, box, privacy, rows, chosen, noise, None, promise)
+    certificate, door = target.certificate(chosen, box, rows, privacy), door_of(target, privacy)
+    noise = target.preferred_noise(certificate, privacy) if noise == "auto" else noise
+    law, promise = calibrate(certificate, target.size(chosen, box), door, noise)
+    target.check_law(law)
+    if door != privacy:  # noise inside the coefficients and noise at the door together: the grant, by basic composition
+        promise = replace(promise, epsilon=privacy.epsilon, delta=privacy.delta, mu=None)
+    return Prepared(target, box, privacy, rows, chosen, noise, law, promise)
 
 
-def _whole(at_door: Guarantee, door: Privacy, granted: Privacy) -> Guarantee:
-    """What noise inside the coefficients and noise at the door promise together: the grant, by basic composition."""
-    if door == granted:
-        return at_door
-    return replace(at_door, epsilon=granted.epsilon, delta=granted.delta, mu=None)
-
-
-def _computed(target: Target, gathered: Any, basis: Basis, box: Box, law: NoiseLaw) -> Private:
-    """The private vector, which must be the one that was certified."""
-    with silently():
-        private = target.coefficients(gathered, basis, box, law.certificate)
-    if private.certificate != law.certificate or private.size != law.size:
-        raise PrivateDataError("the target computed a vector that is not the one it certified")
-    return private
-
-
-def _resting_on(records: Records, promise: Guarantee) -> Guarantee:
-    """The promise, with what reading the records rests on."""
-    return replace(promise, assumptions=promise.assumptions + records.assumptions)
-
-
-def _chosen_basis(target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str) -> Basis:
-    """What a target that chooses chooses from."""
-    if isinstance(basis, Basis):
-        raise ParameterTypeError(f"a statistic needs no basis, got basis={shown(basis)}")
-    if noise != "auto":
-        raise ParameterError(f"quantiles are chosen, not perturbed: use noise='auto', got noise={noise!r}")
-    return target.choose_basis(box, n, privacy)
-
-
-def _choice_promise(privacy: Privacy) -> Guarantee:
-    """Selections are pure, whatever delta was granted."""
-    delta = None if privacy.epsilon is None else 0.0
-    return Guarantee(privacy.epsilon, delta, privacy.rho, None, privacy.neighbours, privacy.unit)
-
-
-def _plan_choices(
-    target: Target, box: Box, privacy: Privacy, n: int | None, basis: Any, noise: str, confidence: float
-) -> Plan:
-    chosen = _chosen_basis(target, box, privacy, n, basis, noise)
-    errors = target.predict_ranks(chosen, privacy, n, confidence)
-    return Plan(
-        basis=chosen,
-        law=None,
-        guarantee=_choice_promise(privacy),
-        confidence=confidence,
-        mean_noise_error=errors.mean_noise,
-        noise_error=errors.noise,
-        approximation_error=errors.approximation,
-        lower_bound=None,
-        noise=f"{method_for(privacy)} (errors are ranks, as a share of the records)",
-    )
-
-
-def _release_choices(
-    target: Target, gathered: Any, box: Box, n: int | None, privacy: Privacy, basis: Any, noise: str,
-    ledger: Payer | None, records: Records,
-) -> Any:  # fmt: skip
-    """Choose instead of measuring: private scores of public candidates -> charge -> choice -> Release."""
-    chosen = _chosen_basis(target, box, privacy, n, basis, noise)
-    method, promise = method_for(privacy), _resting_on(records, _choice_promise(privacy))
-    with silently():
-        ballots = target.ballots(gathered, chosen, box, privacy)
-    with charged(ledger, event_of_selection(method, privacy, target.describe()[0][1])) as receipt:
-        places = [pick(exact_doubles(b.scores), b.sensitivity, part_of(privacy, b.part), method) for b in ballots]
-    return target.finish(Chosen(target.picked(chosen, places), chosen, box, n, promise, receipt))
+def _choosing(target: Target) -> Choosing:
+    assert isinstance(target, Choosing)
+    return target
 
 
 def plan(
@@ -186,26 +207,19 @@ def plan(
         positive_integer("n", n)
     if isinstance(basis, Tuned):
         raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
-    target = target.settled(box, n, privacy, basis)
-    if target.chooses:
-        return _plan_choices(target, box, privacy, n, basis, noise, probability("confidence", confidence))
-    chosen, certificate = _certify(target, box, privacy, n, basis)
-    noise = target.preferred_noise(certificate, privacy) if noise == "auto" else noise
-    law, at_door = calibrate(certificate, target.size(chosen, box), target.door(privacy), noise)
-    guarantee = _whole(at_door, target.door(privacy), privacy)
-    warn_of_random(guarantee.confidence, privacy, 2)
-    epsilon = privacy.epsilon or 0.0
-    errors = target.predict(chosen, box, law, n, probability("confidence", confidence))
+    prepared = prepare(target, box, privacy, n, basis=basis, noise=noise)
+    warn_of_random(prepared.guarantee.confidence, privacy, 2)
+    errors, epsilon = prepared.errors(probability("confidence", confidence)), privacy.epsilon or 0.0
     return Plan(
-        basis=chosen,
-        law=law,
-        guarantee=guarantee,
+        basis=prepared.basis,
+        law=prepared.law,
+        guarantee=prepared.guarantee,
         confidence=confidence,
         mean_noise_error=errors.mean_noise,
         noise_error=errors.noise,
         approximation_error=errors.approximation,
         lower_bound=errors.lower_bound / epsilon if errors.lower_bound and 0 < epsilon <= 1 else None,
-        noise=target.noise_words(chosen, box, law),
+        noise=prepared.noise_words(),
     )
 
 
@@ -251,21 +265,14 @@ def release(
         records = engine.open(data, box, privacy.unit, target.columns)
         gathered = target.gather(records, box, engine)
     # The number of rows is public only where neighbours replace single rows.
-    n = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
-    tuned = tune(target, gathered, box, n, privacy, basis, ledger)
-    target, rest = tuned.target.settled(box, n, tuned.privacy, tuned.basis), tuned.privacy
-    if target.chooses:
-        return _release_choices(target, gathered, box, n, rest, basis, noise, ledger, records)
-    chosen, certificate = _certify(target, box, rest, n, tuned.basis)
-    door = target.door(rest)
-    noise = target.preferred_noise(certificate, rest) if noise == "auto" else noise
-    law, at_door = calibrate(certificate, target.size(chosen, box), door, noise)
-    target.check_law(law)
-    warn_of_random(at_door.confidence, privacy, 2)
-    private = _computed(target, gathered, chosen, box, law)
-    event = event_of_release(law, _whole(at_door, door, rest), target.describe()[0][1], inside=door != rest)
-    with charged(ledger, event) as receipt:
-        noisy, law, at_door = publish(private, door, noise)
+    rows = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+    tuned = tune(target, gathered, box, rows, privacy, basis, ledger)
+    prepared = prepare(tuned.target, box, tuned.privacy, rows, basis=tuned.basis, noise=noise)
+    warn_of_random(prepared.guarantee.confidence, privacy, 2)
+    values, receipt = prepared.draw(gathered, ledger)
+    promise = tuned.promise(prepared.guarantee, privacy)
+    promise = replace(promise, assumptions=promise.assumptions + records.assumptions)
     by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    promised = _resting_on(records, tuned.promise(_whole(at_door, door, rest), privacy))
-    return target.finish(Published(noisy, chosen, box, n, law, promised, receipt, rest, by))
+    return prepared.target.finish(
+        Published(values, prepared.basis, box, rows, prepared.law, promise, receipt, prepared.privacy, by)
+    )

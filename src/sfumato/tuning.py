@@ -14,8 +14,8 @@ from sfumato.checks import as_written, share_of
 from sfumato.choosing import select
 from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee, Privacy
-from sfumato.errors import BudgetExceededError, ParameterError
-from sfumato.targets.base import Target
+from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
+from sfumato.targets.base import Target, Tunable
 from sfumato.targets.tuning import Tuned
 from sfumato.values import silently
 
@@ -45,6 +45,10 @@ def tune(
     ledger: Payer | None,
 ) -> Settled:
     """Select whatever was left to the data, each selection charged as an event of its own."""
+    if not isinstance(target, Tunable):
+        if isinstance(basis, Tuned):
+            raise ParameterTypeError("basis=sf.Tuned(...) is for densities; give this target one basis")
+        return Settled(target, basis, privacy)
     questions = target.questions(basis)
     shares = [as_written(question.share) for question in questions]
     left = 1 - sum(shares, Fraction(0))
@@ -63,7 +67,9 @@ def tune(
             scores, sensitivity = target.scores(question, gathered, box, n, rest, basis)
         part = part_of(privacy, share)
         picked = select(question.candidates, np.asarray(scores), sensitivity=sensitivity, privacy=part, ledger=ledger)
-        target, basis = target.answered(question, picked, basis)
+        settled, basis = target.answered(question, picked, basis)
+        assert isinstance(settled, Tunable)
+        target = settled
     assert not isinstance(basis, Tuned)
     return Settled(target, basis, rest)
 

@@ -11,7 +11,7 @@ import math
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from numbers import Complex, Real
 from operator import index
@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 _LARGEST = sys.float_info.max
 _AS_LIST = ("to_pylist", "to_list", "tolist")  # of Arrow's arrays, of series, of pandas' arrays
+_DOUBLES = ("double", "float", "Float64", "Float32")  # to Arrow and to polars
 
 
 @contextmanager
@@ -105,11 +106,42 @@ def readable(values: Any) -> NDArray[Any]:
     # Of the type: a series would look for the word among its labels, which are private too.
     if hasattr(type(values), "__array__") and not isinstance(values, np.generic):
         return _of_array(values)
-    if isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview):
+    if _is_list(values):
         return _objects(values)
     single = np.empty((), dtype=object)
     single[()] = values
     return single
+
+
+def column(values: Any) -> NDArray[Any]:
+    """One axis: the values of a column, each as it is, whichever library holds it and whatever else it holds.
+
+    numpy lets one gap decide how all others are read: beside it whole numbers become doubles, and in a dictionary of
+    Arrow's it is read as somebody else's value. So numpy is asked only where the *type* of the column says what comes
+    of it; all else are Python's objects. What cannot be read is None.
+
+    >>> column(["a", None, 2**70]).tolist()
+    ['a', None, 1180591620717411303424]
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    kind: Any = getattr(values, "type" if hasattr(type(values), "type") else "dtype", None)  # Arrow's word, or others'
+    if isinstance(kind, np.dtype) or str(kind) in _DOUBLES:  # a gap among doubles is one of them
+        return np.asarray(_array(values))
+    if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):  # of which polars prints and panics
+        return np.full(len(values), None)
+    stored = values.array if hasattr(type(values), "array") else values  # of pandas: by position, whatever the labels
+    if hasattr(kind, "index_type"):  # a dictionary of Arrow's is read faster as what it holds
+        with suppress(Exception):
+            stored = values.cast(kind.value_type)
+    as_list = next((found for name in _AS_LIST if (found := getattr(type(stored), name, None))), None)
+    if as_list is None and hasattr(type(values), "__array__"):
+        return np.asarray(_array(values))
+    try:
+        with silently():
+            return _objects(list(stored) if as_list is None else as_list(stored))
+    except Exception:  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
+        return _objects([_one(stored, place) for place in range(len(stored))])
 
 
 def doubles(values: Any) -> Floats:
@@ -133,31 +165,38 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
     """
     found = np.full((len(rows), width), math.nan)
     for place, row in enumerate(rows):
-        values = doubles(row)
-        if values.shape == (width,):
-            found[place] = values
+        # Its length first: a row may be longer than any memory, or raise when it is asked.
+        with suppress(Exception):
+            if _shape(row) == (width,) and (values := doubles(row)).shape == (width,):
+                found[place] = values
     return found
 
 
-def _of_array(values: Any) -> NDArray[Any]:
+def _is_list(values: Any) -> bool:
     try:
-        # Not np.asarray of a series, which asks it for words that it looks for among its labels, too.
-        array = np.asarray(values if isinstance(values, np.ndarray) else type(values).__array__(values))
-    except Exception:  # a column of text that cannot be decoded: no numbers, whatever it says
-        return np.full(_shape(values), math.nan)
-    if array.shape != _shape(values):  # numpy makes one axis or two of a column of records, as they have gaps
-        return np.full(_shape(values), math.nan)
-    kind = array.dtype.kind
-    if kind == "f" and array.ndim == 2 and (parts := _parts(values)):
-        return np.stack([_of_array(part).astype(object) for part in parts], axis=1)
-    if kind == "f" and array.ndim == 1 and not isinstance(values, np.ndarray):  # whole with a gap: doubles to numpy
-        as_list = next((found for name in _AS_LIST if (found := getattr(type(values), name, None))), None)
-        return array if as_list is None else _objects(as_list(values))
-    if kind == "c":
+        return isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview)
+    except Exception:  # an object may raise when it is asked for its class
+        return False
+
+
+def _of_array(values: Any) -> NDArray[Any]:
+    shape = _shape(values)
+    if len(shape) == 2 and not isinstance(values, np.ndarray) and (parts := _parts(values)) is not None:
+        whole = np.empty(shape, dtype=object)
+        for place, part in enumerate(parts):
+            whole[:, place] = _of_array(part)
+        return whole
+    try:
+        array = np.asarray(column(values) if len(shape) == 1 else _array(values))
+    except Exception:  # whatever cannot be read holds no numbers
+        return np.full(shape, math.nan)
+    if array.shape != shape:
+        return np.full(shape, math.nan)
+    if array.dtype.kind == "c":
         with np.errstate(all="ignore"):
             array = np.where(array.imag == 0, array.real, math.nan)
-    elif kind not in "iufbO":
-        return np.full(array.shape, math.nan)
+    elif array.dtype.kind not in "iufbO":
+        return np.full(shape, math.nan)
     hidden = values.mask if isinstance(values, np.ma.MaskedArray) else np.False_
     if np.any(hidden) or array.dtype.itemsize > 8:  # or more than double precision
         array = array.astype(object)
@@ -165,11 +204,27 @@ def _of_array(values: Any) -> NDArray[Any]:
     return array
 
 
-def _parts(values: Any) -> list[Any]:
-    """The columns of a frame of polars or pyarrow, of which numpy makes doubles if one of them has a gap."""
+def _array(values: Any) -> Any:
+    """Not np.asarray of what is no array, which asks it for words that a series looks for among its labels, too."""
+    return values if isinstance(values, np.ndarray) else type(values).__array__(values)
+
+
+def _parts(values: Any) -> list[Any] | None:
+    """The columns of a frame of polars, pyarrow or pandas; None if it is none."""
     if hasattr(type(values), "get_columns"):
         return list(values.get_columns())
-    return list(values.columns) if hasattr(type(values), "itercolumns") else []
+    if hasattr(type(values), "itercolumns"):
+        return list(values.columns)
+    return [part for _, part in values.items()] if hasattr(type(values), "iloc") else None
+
+
+def _one(stored: Any, place: int) -> Any:
+    """A value of a column that cannot be read at once; as it is stored if it is none of Python's."""
+    value = None
+    with suppress(Exception), silently():
+        value = stored[place]
+        value = value.as_py() if hasattr(value, "as_py") else value
+    return value
 
 
 def _shape(values: Any) -> tuple[int, ...]:

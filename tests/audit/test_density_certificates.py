@@ -204,6 +204,7 @@ def test_hunted_rows_stay_within_the_certificate(name, relation):
     assert 0.9 * bound <= distance <= bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["circle", "plane"])
 def test_hunted_rows_elsewhere_stay_within_the_certificate(where):
     distance, bound = hunted("SplitLattice", where, "l2", "replace", restarts=3)
@@ -388,6 +389,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("honest", [True, False])
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_releases_of_a_worst_pair_stay_within_epsilon_and_too_little_noise_does_not(monkeypatch, name, honest):
@@ -452,6 +454,7 @@ SCORED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("where", "n"), [("interval", 1), ("interval", 6), ("circle", 2), ("circle", 6), ("plane", 4)])
 def test_hunted_neighbours_move_no_cross_validation_further_than_stated(where, n):
     box, shape = SCORED[where]
@@ -462,6 +465,7 @@ def test_hunted_neighbours_move_no_cross_validation_further_than_stated(where, n
     assert found.distance <= sensitivity
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("n", [1, 2, 6, 100_000])
 @pytest.mark.parametrize("factor", KERNELS)
 def test_cross_validation_attains_its_sensitivity_and_half_of_it_is_beaten(factor, n):
@@ -501,6 +505,7 @@ def test_sums_of_very_many_records_are_covered():
 BASES = (Binning(6), SplitLattice(8, 0.5), sf.Bernstein(10))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [2, 4])
 def test_neighbours_move_no_reconstruction_further_than_stated_and_half_of_it_is_beaten(n):
     """Others in one cell, and every place for one record, or none; then a hunt."""

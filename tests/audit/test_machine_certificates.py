@@ -71,6 +71,7 @@ def output(target):
     return replace(target, mechanism="output")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(HUNTS))
 def test_no_hunted_pair_exceeds_a_certificate(name, small_blocks):
     """The last number says how much of the bound the hunter must reach: it does hunt."""
@@ -329,6 +330,7 @@ def test_the_solver_comes_as_near_as_it_promises(loss, kind, small_blocks):
             assert distance <= tolerance + opened.learner.float_error
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_solver_of_the_hinge_comes_as_near_as_it_promises(kind, small_blocks):
     """By its duality gap, down to the finest tolerance that a learner of any size asks for."""
@@ -455,6 +457,7 @@ def published_given(opened, w, points, labels, monkeypatch):
     return opened(points, labels)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_given_the_exact_minimiser_neighbours_differ_by_what_is_left_open(delta, small_blocks, monkeypatch):
     """The certificate under objective noise: the rounding of b and the solver, nothing else; and not for nothing."""

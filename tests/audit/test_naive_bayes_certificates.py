@@ -126,6 +126,7 @@ def test_pairs_of_records_attain_the_certificate_and_never_exceed_it(kind, norm,
     assert 0.99 * bound <= farthest(one_record_each(kind), norm, relation) <= bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", list(MIXED))
 def test_negative_control_too_small_certificates_are_beaten(kind):
     """That of add-remove, a column forgotten, and for moments the factor that only non-negative vectors have."""
@@ -172,6 +173,7 @@ def test_hunted_rows_stay_within_the_certificate(kind, norm, relation):
     assert 0.5 * certificate.bound <= found.distance <= certificate.bound
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
@@ -259,12 +261,14 @@ def searched(n, columns, width):
     return best
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("columns", "width"), [(1, 0.1), (2, 0.1), (3, 0.1), (4, 0.05)])
 def test_the_corrected_bound_of_the_product_is_attained_and_never_exceeded(columns, width):
     bound = product_bound(200, columns, width)
     assert 0.95 * bound <= searched(200, columns, width) <= bound * (1 + 1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_hunted_neighbours_stay_within_the_corrected_bound_of_the_product(columns):
     """Random, corners and crowds, then hill climbing, at nine points at once."""
@@ -279,6 +283,7 @@ def test_hunted_neighbours_stay_within_the_corrected_bound_of_the_product(column
     assert found.distance <= product_bound(n, columns, width) * (1 + 1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("n", "columns", "width", "factor"), [(200, 2, 0.1, 1.2), (200, 3, 0.1, 4.0), (600, 4, 0.05, 99.0)]
 )

@@ -43,6 +43,7 @@ def exact_pmf(law, radius):
 # --- exact enumeration ------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize(("norm", "shift"), [("l1", (2, 0)), ("l1", (1, -1)), ("linf", (2, -2)), ("linf", (2, 1))])
 def test_pure_noise_loses_exactly_epsilon_at_most(norm, shift, epsilon):

@@ -134,6 +134,7 @@ def test_pure_noise_in_the_objective_loses_at_most_epsilon(curve, strength, epsi
     assert least * epsilon < loss <= epsilon
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), CASES)
@@ -235,6 +236,7 @@ def test_the_density_on_the_plane_is_one():
         assert total == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5])
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), PLANE_CASES)
 def test_gaussian_noise_keeps_its_delta_with_two_features(curve, strength, epsilon, delta):
@@ -337,6 +339,7 @@ def test_negative_control_forgetting_the_curvature_is_caught():
         calibrated(curve, strength, epsilon, 1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), [CASES[0], CASES[2], CASES[3]])
 def test_negative_control_half_the_noise_is_caught(curve, strength, epsilon):
     pure, gaussian = (calibrated(curve, strength, epsilon, delta) for delta in (0.0, 1e-5))
@@ -391,6 +394,7 @@ def plane_excess(ratio, epsilon):
         return q * mpmath.exp(e) * mpmath.sqrt(2 * mpmath.pi) * beyond
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("dimension", [2, 4, 6, 20])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (1.0, 1e-2), (5.0, 1e-9), (0.02, 1e-3)])
 def test_the_closed_form_is_never_below_the_exact_value(epsilon, delta, dimension):

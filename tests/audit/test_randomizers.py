@@ -136,6 +136,7 @@ def worst_naming(inner, patterns, values, law=naming_law):
     return worst
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("tries", [2, 3, 4])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1, 1.3862943611198906])
 def test_the_mended_name_loses_at_most_epsilon(epsilon, tries):
@@ -147,6 +148,7 @@ def test_the_mended_name_loses_at_most_epsilon(epsilon, tries):
     assert found > granted(epsilon) * {2: 0.49, 3: 0.74, 4: 0.86}[tries]  # more tries, more of it: see sixteen
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 0.5, 1, 1.3862943611198906])
 def test_sixteen_tries_lose_at_most_epsilon_and_nearly_all_of_it(epsilon):
     patterns = [(2.0, *[-2.0] * k, *[2.0] * (15 - k)) for k in (0, 8, 14, 15)]
@@ -184,6 +186,7 @@ def every_draw(randomizer, closeness, monkeypatch):
     return np.bincount(named, minlength=randomizer.size).tolist()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("epsilon", "near"), [(0.1, 1), (0.1, 3), (1, 1), (1, 3), (3, 1)])
 def test_a_named_direction_loses_at_most_epsilon_and_nearly_all_of_it(epsilon, near, monkeypatch):
     randomizer = Codebook(epsilon, size=4, near=near)

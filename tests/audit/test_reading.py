@@ -21,12 +21,15 @@ from harness.differential import CHANGES, Tally, Watch, differences, fuzz
 from harness.doors import DOORS
 
 import sfumato as sf
+from sfumato import values
+from sfumato.cli import local_order
 from sfumato.core.box import Interval
 from sfumato.core.neighbours import Person
 from sfumato.engines import cells, columns, files, lines, tables
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
+from sfumato.local import records
 
 
 def quick(container: str) -> list:
@@ -59,11 +62,18 @@ def test_neighbours_cannot_be_told_apart_for_long(seed):
     check(fuzz(10_000, seed=seed))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_where_blocks_of_a_file_end(block):
     """Lines lie across the ends of blocks, and some are longer than any record may be."""
     with mock.patch.multiple(lines, BLOCK=block, LONGEST=max(80, block)):
         check(fuzz(4 * CHANGES, seed=14, doors=named("a caller's statistic", "count"), container="csv"))
+
+
+def test_where_batches_end():
+    """After so many people, wherever blocks of the file do."""
+    with _short_blocks():
+        check(fuzz(2 * CHANGES, seed=14, doors=named("command local encode")))
 
 
 def test_where_chunks_of_a_table_end():
@@ -266,7 +276,67 @@ def _sorted_rows() -> contextlib.AbstractContextManager:
     return mock.patch.object(files.CsvFile, "whole", lambda self, declared: real(self, declared).sort_by("x"))
 
 
+def _gaps_are_others() -> contextlib.AbstractContextManager:
+    return mock.patch.object(records, "column", np.asarray)
+
+
+def _frames_are_arrays() -> contextlib.AbstractContextManager:
+    return mock.patch.object(values, "_parts", return_value=None)
+
+
+def _columns_are_arrays() -> contextlib.AbstractContextManager:
+    return mock.patch.object(values, "column", lambda given: np.asarray(type(given).__array__(given)))
+
+
+def _rows_have_a_form() -> contextlib.AbstractContextManager:
+    def row(box, record):
+        found = list(record) if np.iterable(record) and not isinstance(record, str | bytes) else [record]
+        if len(found) != box.dimension:
+            raise SchemaError(f"a record must have {box.dimension} values, got {len(found)}")
+        return found
+
+    return mock.patch.object(records, "_row", row)
+
+
+def _rows_are_read_whole() -> contextlib.AbstractContextManager:
+    def rows_of(rows, width):
+        found = np.full((len(rows), width), np.nan)
+        for place, row in enumerate(rows):
+            read = values.doubles(row if type(row) is not range or row.stop < 2**60 else list(row))
+            found[place] = read if read.shape == (width,) else np.nan
+        return found
+
+    return mock.patch.object(inputs, "rows_of", rows_of)
+
+
+@contextlib.contextmanager
+def _short_blocks() -> Iterator[None]:
+    with mock.patch.object(lines, "BLOCK", 16), mock.patch.object(local_order, "AT_ONCE", 4):
+        yield
+
+
+@contextlib.contextmanager
+def _batches_end_with_blocks() -> Iterator[None]:
+    def read_people(path, box):
+        for found in tables.open_table(str(path), box, "row").batches(box, 4):
+            yield local_order.People(box.names, tuple(map(np.asarray, found)))
+
+    with _short_blocks(), mock.patch.object(local_order, "read_people", read_people):
+        yield
+
+
+def _pandas_is_nobody() -> contextlib.AbstractContextManager:
+    real = columns._comparable
+    nobody = lambda value: None if type(value).__module__ == "pandas" else real(value)  # noqa: E731
+    return mock.patch.object(columns, "_comparable", nobody)
+
+
+def _units_tell_apart() -> contextlib.AbstractContextManager:
+    return mock.patch.object(columns, "instant", lambda value: (type(value).__name__, repr(value)))
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
+REPORTS = [door for door in DOORS if door.kind == "reports"]
 ESTIMATORS = named("PrivateLogisticRegression", "PrivateRidge", "PrivateKernelDensity")
 HOLES: dict[str, tuple[Hole, list, str]] = {
     "a torn line that is no UTF-8 raises": (_undecodable, named("mean"), "csv"),
@@ -296,9 +366,18 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a warning depends on values": (_warned, named("mean"), "array"),
     "a printed line depends on values": (_printed, named("mean"), "pandas"),
     "rows are sorted": (_sorted_rows, OWN, "csv"),
+    "a gap is read as somebody else's value": (_gaps_are_others, REPORTS, "arrow"),
+    "a column is asked for an array": (_columns_are_arrays, NOISE, "series"),
+    "a frame is asked for an array": (_frames_are_arrays, NOISE, "frames of numbers"),
+    "a row of another form is refused": (_rows_have_a_form, REPORTS, "lists"),
+    "a row is read before its length is": (_rows_are_read_whole, ESTIMATORS, "lists"),
+    "batches end where blocks of bytes do": (_batches_end_with_blocks, named("command local encode"), "csv"),
+    "identifiers of pandas' own types are nobody's": (_pandas_is_nobody, OWN, "pandas"),
+    "identifiers are as many persons as units": (_units_tell_apart, named("count", "sum"), "pandas"),
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", HOLES)
 def test_a_hole_that_is_put_back_is_found(name):
     hole, doors, container = HOLES[name]

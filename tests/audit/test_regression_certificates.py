@@ -110,6 +110,7 @@ def one_record_each(name, where):
     return np.array([statistic(pair([record])) for record in records], dtype=np.float64)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("where", list(BOXES))
@@ -216,6 +217,7 @@ def test_persons_attain_the_certificate_and_never_exceed_it(norm, relation):
 WHOLE = [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 0, 7]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("target", [smoother(BOXES["interval"]), sf.PriestleyChao(0.4, range=(LOW, HIGH))])
 def test_no_value_raises_or_warns(target):
     box, odd = BOXES["interval"], [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, -0.0, 3.0, 3.0]
@@ -230,6 +232,7 @@ def test_no_value_raises_or_warns(target):
             assert np.isfinite(released(np.linspace(0, 10, 5))).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("where", ["interval", "plane", "cube"])
 def test_rows_beyond_64_bits_are_exact_and_leave_neighbours_as_far_apart(where):
     """2**26 rows (2**25 of three columns), all in one place, are 2**62 steps; of more, sums have a second limb."""

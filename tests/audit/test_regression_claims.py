@@ -92,6 +92,7 @@ def test_limits_of_sums_cover():
     assert covered >= 900
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_a_curve_covers_the_rounding_of_responses(dimension):
     """All responses lie just below half a step: the band without the rounding misses them (noise is next to none)."""
@@ -163,6 +164,7 @@ def tampered(path, change):
     return path
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", list(TARGETS))
 @pytest.mark.parametrize(
     "grant", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}, {"rho": 0.1, "neighbours": "add-remove"}]

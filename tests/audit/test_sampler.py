@@ -203,6 +203,7 @@ UNIT = sf.Box([(0, 1)])
 PEAK = 1 / (0.1 * math.sqrt(2 * math.pi) * 5000)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("gamma", [0.1, 0.05])
 def test_a_sampled_density_never_exceeds_the_analytic_bound_and_reaches_99_percent(gamma):
     """n = 5000, b = 0.1, 21 lattice points, uniform oracle; one pair in three is that far apart."""

@@ -77,6 +77,7 @@ def test_exponential_mechanism_has_bounded_range_and_so_eps_squared_over_eight_z
                 assert divergence <= alpha * epsilon**2 / 8 + mpf(10) ** -40
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", LAWS)
 def test_samplers_follow_their_law(method):
     scores, sensitivity, epsilon, draws = np.array([0.0, 1.0, 2.5, 2.5]), 1.0, 1.5, 40_000
@@ -117,6 +118,7 @@ def expected(law, scores):
 SCORE_VECTORS = [v for size in (2, 3, 4, 5) for v in product(range(4 if size < 5 else 3), repeat=size)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("base", [Fraction(11, 10), Fraction(3, 2), Fraction(2), Fraction(20)], ids=str)
 def test_permute_and_flip_is_never_worse_in_expected_score_exactly(base):
     """Over 600 score vectors, in fractions: also no more likely than the other to stay below any given score."""
@@ -172,6 +174,7 @@ def worst_quantile_loss(method, name, relation):
     )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", list(LEVELS))
 @pytest.mark.parametrize("method", list(LAWS))
@@ -236,6 +239,7 @@ def chosen_medians(method, draws, epsilon=0.73):
     return np.array([right, draws - right]), *(np.array([float(p), float(1 - p)]) for p in laws)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", list(LAWS))
 def test_medians_are_chosen_with_their_exact_probability(method):
     """One false alarm in 1e9 runs; an epsilon that is 30 % off is missed in fewer."""

@@ -77,6 +77,7 @@ def test_the_farthest_records_of_a_covariance_are_those_of_the_proof(columns, no
     assert basis.pair(box, norm) >= real
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))
@@ -156,6 +157,7 @@ def corners(box):
     return (*itertools.product(*sides), tuple(inner), (np.nan,) * box.dimension)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))

@@ -99,6 +99,7 @@ def attack(folder, found, flips: int, seed: int) -> list[str]:
     return gains
 
 
+@pytest.mark.few(1)
 @STATES
 def test_no_bit_of_some_that_flips_gives_budget_back(files, state):
     folder, found = files

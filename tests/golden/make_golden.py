@@ -3,14 +3,17 @@
 Run it once for each new version of the file format, under a new name, and commit what it writes. It never overwrites
 a file: the point of these files is that they are old.
 
-Nothing here is private or random: the coefficients are those of a formula, in place of noisy ones.
+Nothing here is private or random: the coefficients are those of a formula, in place of noisy ones. Collected releases
+come from people who are simulated, and devices whose randomness is a fixed stream.
 """
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+import pandas as pd
 
 import sfumato as sf
 from sfumato.bases.attributes import Attributes
@@ -20,7 +23,8 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee
-from sfumato.targets.base import Chosen, Published
+from sfumato.releases.base import Receipt
+from sfumato.targets.base import Published
 from sfumato.targets.bounds import Bounds
 
 HERE = Path(__file__).parent
@@ -185,7 +189,7 @@ def statistics():
     median = sf.Statistic("median", "age", "none", interval_share=0.25)
     basis = median.choose_basis(plane, 4000, pure)
     promised = Guarantee(1.0, 0.0, None, None, "replace", "row")
-    chosen = Chosen(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, promised, None)
+    chosen = Published(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, None, promised, None, pure, "auto")
     yield "value-median", median.finish(chosen)
     counts = 10 * np.sin(np.arange(169.0)).round(1)
     counts[[62, 105, 106]] = [150.0, 40.0, 777.0]
@@ -218,6 +222,101 @@ def summaries():
     yield "summary-cross", made(sf.CosineMoments(6, interactions="cross"), mixed, sf.Privacy(rho=0.25), 5000)
 
 
+def more_densities():
+    """Densities along more columns, and with a receipt."""
+    space = sf.Box({"age": (0, 110), "bmi": (10, 60), "hour": sf.Periodic(0, 24)})
+    groups = sf.Box({"age": (0, 110), "bmi": (10, 60), "sex": sf.Categorical(["F", "M"])})
+    pure, person = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=2.0, neighbours="add-remove", unit=sf.Person("who", 3))
+    yield "density-space", masses(sf.KDE([15.0, 8.0, 4.0]), sf.Binning((5, 5, 4)), space, pure, 4000)
+    grouped = sf.KDE([15.0, 8.0], by="sex")
+    yield "grouped-density-plane", masses(grouped, sf.Binning((5, 6)), groups, pure, 4000, groups=2)
+    paid = masses(sf.KDE(9.0, expected_rows=500), sf.Binning(13), sf.Box({"age": (0, 110)}), person, None)
+    receipt = Receipt(
+        "clinic-2026", 3, "basic", "epsilon 5 for adding or removing one person", "epsilon 4", "epsilon 1"
+    )
+    yield "density-receipt", replace(paid, receipt=receipt)
+
+
+def more_learners():
+    """Learners of one and of three columns, curves of two and of three, a classifier of three classes."""
+    line, plane = sf.Box({"age": (0, 110)}), sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    space = sf.Box({"age": (0, 110), "bmi": (10, 60), "dose": (0, 9)})
+    pure, private = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=2.0, delta=1e-6, neighbours="add-remove")
+    sick, blood = {"response": "ill", "classes": ["no", "yes"]}, {"response": "bp", "range": (60, 220)}
+    logistic = sf.KernelMachine("logistic", sf.RBF(2.0), 50.0, mechanism="output", **sick)
+    yield "machine-line", machine(logistic, sf.Landmarks(8), line, pure, 4000)
+    huber = sf.KernelMachine(sf.SmoothedHuber(0.5), sf.RBF(2.0), 9.0, mechanism="output", **blood)
+    yield "machine-number", machine(huber, sf.Landmarks(8), line, pure, 4000)
+    flat = sf.LogisticRegression(9.0, response="grade", classes=["a", "b", "c"], mechanism="output")
+    yield "machine-space", machine(flat, sf.Coordinates(), space, pure, 4000)
+
+    def halves(size):
+        places = np.arange(size // 2)
+        return np.concatenate([300 + 40 * np.sin(places), 200 + 40 * np.cos(places)])
+
+    two, three = sf.NadarayaWatson([15.0, 8.0], **blood), sf.NadarayaWatson([25.0, 12.0, 2.0], **blood)
+    yield "curve-plane", published(two, sf.Binning((7, 6)), plane, pure, 9000, halves)
+    yield "curve-private", published(sf.NadarayaWatson(9.0, **blood), sf.Binning(13), line, private, None, halves)
+    yield "curve-space", published(three, sf.Binning((4, 4, 4)), space, pure, 9000, halves)
+    bayes = sf.NaiveBayes("grade", ["a", "b", "c"], bandwidth=[12.0])
+    mixed = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "grade": sf.Categorical([1, 2, 3])})
+    basis = Attributes((sf.Binning(11), None, None))
+    yield (
+        "naive-bayes-classes",
+        published(bayes, basis, mixed, pure, 5000, lambda size: 90 + 60 * np.sin(np.arange(size))),
+    )
+
+
+def more_statistics():
+    """The statistics that the others are not."""
+    line, plane = sf.Box({"age": (0, 110)}), sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    wards = sf.Box({"ward": sf.Categorical(["surgery", "cardiology", "oncology"])})
+    pure, private = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, neighbours="add-remove")
+    yield "value-count", statistic(sf.Statistic("count"), line, private, None, [391])
+    yield "value-sum", statistic(sf.Statistic("sum"), plane, pure, 400, [-31.5, 42.25])
+    yield "value-variance", statistic(sf.Statistic("variance", missing="none"), line, pure, 400, [-30.0, -160.0])
+    covariance = sf.Statistic("covariance", missing="none")
+    yield "value-covariance", statistic(covariance, plane, sf.Privacy(rho=0.25), 4000, [-300, 200, -1600, 40, -1500])
+    yield "value-proportions", statistic(sf.Statistic("proportions"), wards, pure, 400, [180, 120, 104])
+    own = sf.Statistic(np.mean, sensitivity=0.5, length=3, norm="l2", range=(0, 9))
+    yield "value-own", statistic(own, line, pure, 400, [2.5, 7.0, 11.0])
+    levels = sf.Statistic("quantiles", "age", probabilities=(0.1, 0.5, 0.9))
+    chosen = Published(np.array([21.5, 47.5, 80.25]), levels.choose_basis(plane, 4000, pure), plane, 4000, None,
+                       Guarantee(1.0, 0.0, None, None, "replace", "row"), None, pure, "auto")  # fmt: skip
+    yield "value-quantiles", levels.finish(chosen)
+
+
+def collected():
+    """What people's devices reported, of each kind."""
+    line, plane = sf.Box({"age": (0, 110)}), sf.Box({"age": (0, 110), "bmi": (10, 60)})
+    smoking = {"smoker": sf.Categorical(["no", "yes"])}
+    groups = sf.Box({"sex": sf.Categorical(["F", "M"]), "ward": sf.Categorical([1, 2, 3]), **smoking})
+    binary = sf.Box({name: sf.Categorical([0, 1]) for name in ("asthma", "flu", "cough")})
+    crowd = np.random.default_rng(9)
+    people = np.column_stack([crowd.normal(50, 15, 20_000), crowd.normal(27, 5, 20_000)])
+    women, ward, smokes = crowd.random(20_000) < 0.4, crowd.integers(1, 4, 20_000), crowd.random(20_000) < 0.2
+    told = pd.DataFrame({"sex": np.where(women, "F", "M"), "ward": ward, "smoker": np.where(smokes, "yes", "no")})
+    ill = pd.DataFrame({"asthma": women & smokes, "flu": ward == 1, "cough": smokes | (ward == 1)}).astype(int)
+    asked = {
+        "collected-density": (sf.local.Density(plane, epsilon=2.0, lattice=(6, 5), seed=7), people),
+        "collected-density-line": (
+            sf.local.Density(line, epsilon=1.0, lattice=9, seed=7, randomizer="laplace"),
+            people[:, :1],
+        ),
+        "collected-marginals": (sf.local.Marginals(groups, epsilon=2.0, people=20_000, seed=7), told),
+        "collected-marginals-joint": (
+            sf.local.Marginals(binary, epsilon=2.0, ways=3, seed=7, randomizer="chebyshev"),
+            ill,
+        ),
+        "collected-summary": (sf.local.SmoothQueries(plane, epsilon=2.0, degree=4, seed=7), people),
+    }
+    for name, (protocol, records) in asked.items():
+        collector = protocol.collector()
+        with mock.patch("os.urandom", np.random.default_rng(17).bytes):
+            collector.add_batch(protocol.encode_many(records))
+        yield name, collector.release()
+
+
 def releases():
     """One release of every flavour, small."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -244,6 +343,12 @@ def releases():
     yield from regressions()
     yield from statistics()
     yield from summaries()
+    yield from more_densities()
+    yield from more_learners()
+    yield from more_statistics()
+    yield from collected()
+    solid = sf.Box({"age": (0, 110), "bmi": (10, 60), "hour": sf.Periodic(0, 24)})
+    yield "space", function(sf.Bernstein((2, 2, 3), 2), solid, sf.Privacy(epsilon=1.0))
 
 
 def parts_of(release):
@@ -262,8 +367,8 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
-    if release.kind == "summary":
-        return repr(release.basis)
+    if release.kind in ("summary", "marginals"):
+        return repr(release.basis if release.kind == "summary" else release.walsh)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
 
@@ -288,8 +393,10 @@ def asked(release):
 
 def evaluated(release, points):
     """Values and, for densities, bands, counts and groups; for learners, predictions; for both, widths of bands."""
-    if release.kind == "function":
+    if release.kind in ("function", "collected-density"):
         return {"values": release(points).tolist()}
+    if release.kind == "marginals":
+        return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}
     if release.kind == "curve":
         limits = [end.tolist() for end in release.band(points)]
         return {"values": release(points).tolist(), "rows": release.rows, "limits": limits}
@@ -329,7 +436,7 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    if release.kind == "value":
+    if release.kind in ("value", "marginals"):
         return {"points": [], **evaluated(release, None), **promises(release)}
     if release.kind == "summary":
         return {"points": [], **asked(release), **promises(release)}

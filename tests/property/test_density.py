@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from effort import tries
 from sfumato.bases.kernel import GaussianKernel
 from sfumato.bases.mixture import Mixture
 from sfumato.errors import ParameterError
@@ -29,7 +30,7 @@ bases = st.sampled_from(["auto", sf.Binning(7), sf.SplitLattice(8, 0.6), sf.Spli
 GRID = np.linspace(0, 10, 13)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(records, boxes, grants, bases, st.sampled_from(["simplex", "none"]), st.sampled_from(["drop", "none"]))
 def test_any_records_give_a_density(data, box, privacy, basis, post, missing):
     release = sf.release(sf.KDE(1.2, post=post, missing=missing), data, box, privacy, basis=basis)
@@ -46,7 +47,7 @@ def test_any_records_give_a_density(data, box, privacy, basis, post, missing):
     assert release.count >= 1
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(
     st.one_of(
         anything,
@@ -100,7 +101,7 @@ def test_any_lattice_shares_each_record_out_completely(lattice, box, places):
     assert (shares.max(axis=1) >= 1 / lattice.size(box) - 1e-12).all()
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(records, st.randoms(use_true_random=False))
 def test_the_order_of_records_does_not_matter(data, random):
     """With next to no noise the masses are those of the set of records."""

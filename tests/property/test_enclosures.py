@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from effort import tries
 from sfumato.bases.quadrature import Grid, fine_axis, grid_for, nested_axis, to_user
 from sfumato.errors import ParameterError
 from sfumato.expressions import read
@@ -64,7 +65,7 @@ def finite(query, points):
 
 
 @given(questions, st.integers(1, 40), st.integers(0, 10**6))
-@settings(max_examples=100)
+@tries(100)
 def test_limits_hold_on_every_cell(text, count, seed):
     query, places = written(text)
     counts = [3 if place == 2 else count + 3 * j for j, place in enumerate(places)]
@@ -84,7 +85,7 @@ def test_limits_hold_on_every_cell(text, count, seed):
 
 @pytest.mark.slow
 @given(questions, st.integers(4, 40), st.integers(0, 10**6))
-@settings(max_examples=100)
+@tries(100)
 def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
     query, places = written(text)
     axes = tuple(nested_axis(3) if place == 2 else fine_axis(count + j) for j, place in enumerate(places))
@@ -100,7 +101,7 @@ def test_interpolation_misses_no_more_than_is_unseen(text, count, seed):
 
 @pytest.mark.slow
 @given(questions, st.sampled_from(["none", "balanced"]), st.integers(0, 10**6))
-@settings(max_examples=25)
+@tries(25)
 def test_an_approximation_holds_everywhere(text, damping, seed):
     query, places = written(text)
     answer = SUMMARY.answer(query, columns=list(query.columns), damping=damping)

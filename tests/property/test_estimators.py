@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from effort import tries
 from property.hostile import anything
 from sfumato.estimators import (
     PrivateKernelClassifier,
@@ -48,8 +49,9 @@ def objects(records):
     return array
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", MODELS)
-@settings(max_examples=10)
+@tries(10)
 @given(tables, st.booleans(), st.sampled_from(["replace", "add-remove"]))
 def test_no_value_raises_or_warns(kind, table, as_objects, neighbours):
     model, y = MODELS[kind].set_params(neighbours=neighbours), [label for _, label in table]

@@ -1,10 +1,11 @@
 """For any text: a question is read or refused with a ParameterError, and what is read means what Python means by it."""
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from effort import tries
 from sfumato.errors import ParameterError
 from sfumato.expressions.grammar import Parser
 from sfumato.expressions.looking import Written
@@ -41,7 +42,7 @@ def attempt(text):
     return name
 
 
-@settings(max_examples=400)
+@tries(400)
 @given(st.one_of(st.text(max_size=60), words, glued, nested))
 @example("1/" * 300 + "age")
 @example("age" + "+1" * 199)
@@ -80,7 +81,7 @@ def python(text):
     return np.broadcast_to(eval(text, {"__builtins__": {}}, {**known, **columns}), (3,))
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(sums)
 def test_arithmetic_means_what_it_means_in_python(text):
     try:

@@ -5,12 +5,13 @@ import math
 import warnings
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
 from contracts.protocol_contract import same
+from effort import tries
 from sfumato.local.wire import RejectedError, pack_batch, pack_report, unpack_batches, unpack_report
 
 PLANE = sf.Box({"x": (0, 10), "y": (-1, 1)})
@@ -85,7 +86,7 @@ def test_any_categories_give_tables(rows):
 # --- any bytes --------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(st.one_of(st.binary(max_size=40), st.binary(max_size=9).map(lambda tail: b"\x02\x00" + P.fingerprint + tail)))
 def test_any_bytes_are_a_report_or_rejected(data):
     try:
@@ -95,7 +96,7 @@ def test_any_bytes_are_a_report_or_rejected(data):
     assert pack_report(P.fingerprint, payload, slot) == data
 
 
-@settings(max_examples=300)
+@tries(300)
 @given(st.data())
 def test_any_damage_to_a_batch_is_survived(data):
     """Bytes are changed, cut out, put in: the collector takes some reports or none, and goes on."""
@@ -123,7 +124,7 @@ evil = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@tries(150)
 @given(st.data())
 def test_no_message_and_no_damage_touches_anybody_elses_report(data):
     """Senders say anything, frames are torn, changed and grown: whoever was not touched is counted, once."""
@@ -203,7 +204,7 @@ def collectors(protocol, lengths, rubbish):
     return found
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(protocols, ranges, st.lists(st.lists(st.binary(max_size=12), max_size=3), min_size=3, max_size=3))
 def test_merging_is_associative_and_commutative_and_has_a_unit(protocol, lengths, rubbish):
     a, b, c = collectors(protocol, lengths, rubbish)
@@ -215,7 +216,7 @@ def test_merging_is_associative_and_commutative_and_has_a_unit(protocol, lengths
     assert whole.reports == sum(count for _, count in lengths)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 30)), max_size=6), st.randoms(use_true_random=False))
 def test_every_person_counts_once_in_whatever_order_batches_come(spans, random):
     batches = [P.encode_many(np.zeros((count, 2)), first_user=first) for first, count in spans]

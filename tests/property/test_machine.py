@@ -4,11 +4,12 @@ import math
 import warnings
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from effort import tries
 from opening import fold_blocks
 from sfumato.bases.landmarks import feature_map
 from sfumato.bases.losses import Logistic, SmoothedHinge, SmoothedHuber, Squared
@@ -46,7 +47,7 @@ def published(target, data, privacy, basis=None, box=BOX):
 # --- any values -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     records,
     st.data(),
@@ -66,7 +67,7 @@ def test_any_records_and_labels_give_a_classifier(points, data, loss, kernel, pr
     assert (low <= release(ASKED)).all() and (release(ASKED) <= high).all()
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(records, st.data(), st.sampled_from(["squared", "huber"]), kernels, st.sampled_from([(0, 1), (-1e300, 1e300)]))
 def test_any_records_and_answers_give_a_regression(points, data, loss, kernel, limits):
     y = data.draw(arrays.arrays(np.float64, len(points), elements=anything))
@@ -76,7 +77,7 @@ def test_any_records_and_answers_give_a_regression(points, data, loss, kernel, l
     assert (np.isfinite(found) & (found >= limits[0]) & (found <= limits[1])).all()
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(records, st.data(), st.sampled_from([sf.Bernstein(3, 2), sf.Landmarks(9), sf.Landmarks([[1.0, 0.5]], 1)]))
 def test_any_text_labels_and_bases(points, data, basis):
     words = st.one_of(st.sampled_from(["no", "yes", "", "nan", "NO"]), st.text(max_size=3))
@@ -86,7 +87,7 @@ def test_any_text_labels_and_bases(points, data, basis):
     assert set(release.predict(ASKED)) <= {"no", "yes"}
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(records, st.floats(1e-3, 1e300), st.sampled_from(["logistic", "hinge"]))
 def test_records_of_a_bounded_norm(points, radius, loss):
     box = sf.Box([(-10, 10), (-1e150, 1e150)], max_norm=radius)
@@ -154,7 +155,7 @@ examples = st.integers(1, 8).flatmap(
 losses = st.sampled_from([Logistic(), Squared(), SmoothedHuber(0.2), SmoothedHinge(0.05)])
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(examples, losses, st.floats(1e-6, 1e6), arrays.arrays(np.float64, (1, 3), elements=st.floats(-50, 50)))
 def test_the_solver_meets_its_tolerance_on_any_examples(pair, loss, C, offset):
     problem = Problem(Few(*pair), loss, C / len(pair[0]), 2 * loss.steepest(C, 1.0), offset)

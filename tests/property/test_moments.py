@@ -11,11 +11,12 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from effort import tries
 from opening import numbers_of
 from sfumato.bases.cosine import Cosines
 from sfumato.bases.quadrature import fine_axis, grid_for
@@ -63,7 +64,7 @@ def apart_within(gap, indices, privacy):
     assert sum(v * v for v in sizes) <= Fraction(indices.apart(privacy, "l2")) ** 2
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(tables, columns, columns, columns, bases, st.integers(1, 30))
 def test_any_two_records_are_within_every_certificate_and_do_not_feel_each_other(data, a, b, c, basis, chunk_rows):
     box = sf.Box([a, b, c])
@@ -80,7 +81,7 @@ def test_any_two_records_are_within_every_certificate_and_do_not_feel_each_other
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@tries(60)
 @given(tables, st.sampled_from([0.5, 1.0, 1e-300, 3.0]), st.integers(2, 9))
 def test_records_that_are_scaled_into_a_ball_do_not_feel_each_other(data, radius, degree):
     box, basis = sf.Box([(-1, 1), (-2, 2), (0, 5e-324)], max_norm=radius), Cosines(degree, "cross")
@@ -179,7 +180,7 @@ def test_the_least_value_of_a_kernel_is_a_lower_bound_and_attained(basis):
     assert indices.kernel_minimum() <= kernels.min() <= indices.kernel_minimum() + 1e-3 * indices.size
 
 
-@settings(max_examples=200)
+@tries(200)
 @given(st.integers(2, 40), st.data())
 def test_a_sum_of_cosines_is_hardly_larger_between_points_than_at_points(points, data):
     """Theorem 6: by at most ``1 / cos(pi m / 2 N)``, below ``sqrt(2)`` for degrees m below ``N / 2``."""
@@ -193,7 +194,7 @@ def test_a_sum_of_cosines_is_hardly_larger_between_points_than_at_points(points,
     assert np.abs(values).max() <= factor * np.abs(seen).max() + 1e-9
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_what_is_left_out_is_bounded_between_the_points_of_a_grid(count, seed):
     box = sf.Box([(-1, 1), (-1, 1)])

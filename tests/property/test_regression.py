@@ -6,11 +6,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from effort import tries
 from opening import numbers_of
 from sfumato.bases.attributes import Attributes
 from sfumato.engines.memory import MemoryEngine
@@ -68,7 +69,7 @@ def vector(target, data, box, basis):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@tries(25)
 @given(
     pairs(),
     st.sampled_from([LINE, DAY, WHOLE]),
@@ -85,7 +86,7 @@ def test_any_records_and_responses_give_a_curve(data, box, privacy, limits, basi
         assert (low <= found).all() and (found <= high).all()
 
 
-@settings(max_examples=15)
+@tries(15)
 @given(pairs(2), grants)
 def test_any_records_give_a_surface(data, privacy):
     release = quietly(sf.NadarayaWatson([2.0, 0.4], range=(0, 10)), data, PLANE, privacy, sf.Binning((5, 4)))
@@ -93,7 +94,7 @@ def test_any_records_give_a_surface(data, privacy):
     assert ((found >= 0) & (found <= 10)).all()
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     pairs(),
     st.sampled_from([LINE, WHOLE]),
@@ -108,7 +109,7 @@ def test_any_records_give_a_priestley_chao_curve(data, box, privacy, limits, ban
 
 
 @pytest.mark.slow
-@settings(max_examples=20)
+@tries(20)
 @given(pairs(2, labels), grants, st.sampled_from(["kernel", "normal"]), st.sampled_from([[0, 1], [0, 1, 2.5]]))
 def test_any_records_and_labels_give_a_classifier(data, privacy, likelihood, classes):
     target = sf.NaiveBayes("y", classes, bandwidth=[1.5, 0.3], likelihood=likelihood)
@@ -143,7 +144,7 @@ def table(columns):
     )  # fmt: skip
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(frames, grants, st.sampled_from(["kernel", "normal"]))
 def test_any_text_gives_a_classifier(columns, privacy, likelihood):
     target = sf.NaiveBayes("y", ["no", "yes"], bandwidth=[1.5], likelihood=likelihood)
@@ -204,7 +205,7 @@ def test_responses_outside_the_range_are_clipped(data, limits):
         assert vector(target, data, LINE, basis).tolist() == vector(target, clipped, LINE, basis).tolist()
 
 
-@settings(max_examples=50)
+@tries(50)
 @given(pairs(second=labels), st.sampled_from(SUMS[2:]))
 def test_undeclared_labels_contribute_nothing(data, pair):
     (target, basis), (X, y) = pair, data
@@ -212,7 +213,7 @@ def test_undeclared_labels_contribute_nothing(data, pair):
     assert (vector(target, data, LINE, basis) == vector(target, (X[known], y[known]), LINE, basis)).all()
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(frames)
 def test_undeclared_words_contribute_nothing(columns):
     frame = table(columns)

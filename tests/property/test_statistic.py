@@ -8,11 +8,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
+from effort import tries
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 
@@ -48,7 +49,7 @@ def check(release):
     assert repr(release)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(tables, columns, st.one_of(columns, circles), summed, grants, missing)
 def test_any_records_give_a_statistic(data, one, two, what, grant, absent):
     with warnings.catch_warnings():
@@ -56,7 +57,7 @@ def test_any_records_give_a_statistic(data, one, two, what, grant, absent):
         check(sf.release(sf.Statistic(what, missing=absent), data, sf.Box({"x": one, "y": two}), grant))
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(
     tables,
     columns.filter(lambda c: c != NARROW),
@@ -75,7 +76,7 @@ def test_any_records_give_quantiles(data, column, grant, absent, levels):
     assert (np.diff(release.value) >= 0).all()
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(texts, st.sampled_from(["count", "histogram", "proportions"]), grants, missing, st.sampled_from([0, 1, 2]))
 def test_any_words_are_counted(words, what, grant, absent, kind):
     box = sf.Box({"sex": sf.Categorical(["F", "M"])})
@@ -92,7 +93,7 @@ def test_any_words_are_counted(words, what, grant, absent, kind):
         assert release.value.min() >= 0 and release.value.sum() <= 1 + 1e-9
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(tables, grants)
 def test_any_records_have_bounds(data, grant):
     with warnings.catch_warnings():
@@ -101,7 +102,7 @@ def test_any_records_have_bounds(data, grant):
     assert -(2.0**64) <= low < high <= 2.0**64
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(tables, st.lists(anything, max_size=4), st.integers(1, 3))
 def test_whatever_a_function_returns_is_published(data, answer, length):
     target = sf.Statistic(lambda d: answer, sensitivity=0.5, length=length)
@@ -124,7 +125,7 @@ def integers(data, what, chunk, column=(0, 10)):
     return np.rint(release.numbers / release.law.step), release.law.certificate
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(tables, summed, st.randoms(use_true_random=False), st.integers(1, 40), columns)
 def test_the_order_of_records_and_chunks_do_not_change_a_bit(no_noise, data, what, random, chunk, column):
     order = list(range(len(data)))
@@ -133,7 +134,7 @@ def test_the_order_of_records_and_chunks_do_not_change_a_bit(no_noise, data, wha
     assert one.tobytes() == two.tobytes()
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(tables, summed, arrays.arrays(np.float64, (1, 2), elements=anything), columns)
 def test_one_more_record_adds_its_own_integers(no_noise, data, what, record, column):
     """The same whatever the others are, and no more than the certificate says."""
@@ -143,7 +144,7 @@ def test_one_more_record_adds_its_own_integers(no_noise, data, what, record, col
     assert np.linalg.norm(alone, ord=1) <= certificate.bound
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(tables, summed, st.integers(0, 29), arrays.arrays(np.float64, (1, 2), elements=anything), missing)
 def test_one_exchanged_record_moves_no_more_than_the_certificate_says(no_noise, data, what, place, record, absent):
     if not len(data):

@@ -88,6 +88,7 @@ def allowed(draws, confidence=CONFIDENCE):
     return binom.isf(ALPHA, draws, 1 - confidence)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", OFTEN)
 def test_the_default_band_covers(name):
     assert misses(name, FEW) <= allowed(FEW)
@@ -136,6 +137,7 @@ def test_bands_of_groups_cover(draws):
     assert (missed <= allowed(draws)).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", [5.0, 0.0, 3.21])
 @pytest.mark.parametrize("draws", [15, MANY])
 def test_the_worst_band_covers_records_that_are_all_equal(place, draws):

@@ -40,6 +40,7 @@ def gaussian_cdf(variance: float):
     return lambda x: cumulative[np.clip(np.floor(x).astype(int), -200, 200) + 200]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7, 2), Fraction(2**20), Fraction(2**35) / 3])
 def test_discrete_laplace(scale):
     law = laplace_cdf(float(scale))
@@ -47,6 +48,7 @@ def test_discrete_laplace(scale):
     assert not fits_distribution(sampling.discrete_laplace(MILLION, scale * TOO_WIDE), law)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variance", [Fraction(1, 2), Fraction(29, 3), Fraction(2**40), Fraction(2**70) / 7])
 def test_discrete_gaussian(variance):
     law = gaussian_cdf(float(variance))

@@ -60,6 +60,7 @@ def errors_of(kind, epsilon, groups, people):
     return (means - truth).reshape(4, groups), float(variances[0])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "groups", "people", "loosest"),
     [(BitChannel, 8000, 40, 1.5), (LikelihoodChannel, 4000, 150, 1.5), (LogLogChannel, 2000, 150, 1.5)],
@@ -122,6 +123,7 @@ def mass_errors(protocol, records, runs):
     return np.array([r.masses - truth for r in releases]), float(np.mean([r.mass_error**2 for r in releases]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("randomizer", "lattice"), [("hadamard", 4), ("hadamard", (3, 5)), ("bit", 3)])
 def test_masses_are_unbiased_and_their_bound_is_tight(randomizer, lattice):
     protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=lattice, seed=3, randomizer=randomizer)

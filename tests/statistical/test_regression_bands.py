@@ -63,6 +63,7 @@ def missed(truth, limits):
 # --- curves -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("draws", [FEW, MANY])
 @pytest.mark.parametrize("name", CURVES)
 def test_bands_of_curves_cover_the_kernel_regression(name, draws):
@@ -169,6 +170,7 @@ OFTEN = [("kernel", "pure", 20), *(("normal", grant, 20) for grant in GRANTS)]
 SELDOM = [pytest.param(kind, grant, 150, marks=pytest.mark.slow) for kind in ("kernel", "normal") for grant in GRANTS]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("likelihood", "grant", "draws"), [*OFTEN, *SELDOM])
 def test_bands_of_probabilities_cover_the_plain_formula(likelihood, grant, draws):
     exact, count = posterior(likelihood), 0
@@ -177,6 +179,7 @@ def test_bands_of_probabilities_cover_the_plain_formula(likelihood, grant, draws
     assert count <= allowed(draws)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_probabilities_that_are_three_points_off_are_not_covered(likelihood):
     """With next to no noise: what the basis misses is all that is left, and it is less."""
@@ -187,6 +190,7 @@ def test_probabilities_that_are_three_points_off_are_not_covered(likelihood):
     assert all((np.abs(exact - (low + high) / 2) < 0.01).all() for low, high in limits)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("draws", [20, MANY])
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_certain_labels_are_those_without_noise(likelihood, draws):

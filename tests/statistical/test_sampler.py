@@ -51,6 +51,7 @@ def largest(m):
     return lambda x: one_distance(x) ** m
 
 
+@pytest.mark.slow
 def test_the_readme_example_has_the_packages_law():
     distances = []
     found = bounds(REPEATS, gamma=0.1, seen=distances)
@@ -62,6 +63,7 @@ def test_the_readme_example_has_the_packages_law():
     assert fits_distribution(found, largest(285), cells=16)
 
 
+@pytest.mark.slow
 def test_a_law_three_percent_wider_is_noticed():
     """In 200 samplings of 285 pairs: 57,000 distances pin their scale down to 0.3 %."""
     distances = []
@@ -89,6 +91,7 @@ def test_the_packages_figures_are_those_of_the_exact_law():
     assert math.sqrt(second - mean**2) == pytest.approx(DEVIATION, abs=0.01)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rule", "m", "gamma"), [("exchangeable", 9, 0.1), ("exchangeable", 30, 0.2), ("dkw", 40, 0.3)]
 )

@@ -54,6 +54,7 @@ def releases(what, grant, draws, missing="drop"):
         yield sf.release(sf.Statistic(what, column, missing), data, box, GRANTS[grant])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", GRANTS)
 @pytest.mark.parametrize("what", TRUTH)
 def test_intervals_cover_all_entries_at_once(what, grant):
@@ -64,6 +65,7 @@ def test_intervals_cover_all_entries_at_once(what, grant):
     assert missed <= binom.isf(ALPHA, DRAWS, 1 - CONFIDENCE)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("what", ["sum", "mean"])
 def test_intervals_are_not_absurdly_wide(what):
     """For a sum of one column they miss nearly as often as they say: at half the width they would miss too often."""
@@ -76,6 +78,7 @@ def test_intervals_are_not_absurdly_wide(what):
     assert halved > binom.isf(ALPHA, DRAWS, 1 - CONFIDENCE)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", GRANTS)
 @pytest.mark.parametrize("what", ["count", "sum", "mean", "histogram"])
 def test_estimates_are_unbiased(what, grant):
@@ -96,6 +99,7 @@ def test_estimates_are_unbiased(what, grant):
     assert (np.abs(found.mean(axis=0) - 1.03 * truth) > 7 * error + bias).any()  # 3 % would be noticed
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("grant", ["pure", "rho"])
 @pytest.mark.parametrize("what", ["variance", "covariance", "proportions"])
 def test_other_estimates_are_nearly_unbiased(what, grant):
@@ -129,6 +133,7 @@ def test_the_noise_in_a_histogram_is_the_one_that_is_published(neighbours, scale
     assert not fits_distribution(noise, laplace_cdf(1.03 * scale))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("grant", [sf.Privacy(epsilon=2.0), sf.Privacy(rho=0.5)], ids=["pure", "rho"])
 def test_quantiles_are_within_their_rank_errors(missing, grant):
@@ -148,6 +153,7 @@ def test_quantiles_are_within_their_rank_errors(missing, grant):
     assert np.quantile(off, 0.9) > promised.max() / 30
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_intervals_of_quantiles_cover(share):
     """Whole-number records, so that every record is a candidate."""

@@ -1,6 +1,14 @@
-"""One profile for every hypothesis test here: the same examples in every run, and no clock."""
+"""Pictures take most of the time of those tests that draw any."""
 
-from hypothesis import settings
+from contextlib import nullcontext
+from importlib.util import find_spec
 
-settings.register_profile("sfumato", deadline=None, derandomize=True, max_examples=100)
-settings.load_profile("sfumato")
+import pytest
+
+from effort import is_quick, unarranged
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pictures(request):
+    with unarranged() if is_quick(request.config) and find_spec("matplotlib") else nullcontext():
+        yield

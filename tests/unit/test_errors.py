@@ -1,10 +1,13 @@
 """The exception tree: one base, and the built-in exceptions that people expect to catch."""
 
+import copy
 import inspect
+import pickle
 import warnings
 
 import pytest
 
+import sfumato as sf
 from sfumato import errors
 
 TREE = {
@@ -50,3 +53,35 @@ def test_warnings_can_be_filtered_and_turned_into_errors(name):
         warnings.simplefilter("error", errors.UnpaidLearningWarning)
         with pytest.raises(errors.SfumatoError, match="loud"):
             warnings.warn("loud", kind, stacklevel=1)
+
+
+@pytest.mark.parametrize("kind", [errors.ParameterError, errors.ParameterTypeError, errors.OutsideBoxError])
+def test_a_refusal_knows_its_parameter(kind):
+    error = kind.of("bandwidth", "must be positive, got bandwidth=-1")
+    assert str(error) == "bandwidth must be positive, got bandwidth=-1"
+    assert error.parameter == "bandwidth" and kind("something").parameter is None
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert (type(again), str(again), again.parameter) == (kind, str(error), "bandwidth")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "made"),
+    [
+        ("epsilon", lambda: sf.Privacy(epsilon=-1)),
+        ("delta", lambda: sf.Privacy(epsilon=1, delta=2)),
+        ("neighbours", lambda: sf.Privacy(epsilon=1, neighbours="x")),
+        ("bandwidth", lambda: sf.KDE(-1)),
+        ("bandwidth", lambda: sf.KDE(200.0).check_box(sf.Box({"age": (0, 110)}))),
+        ("expected_rows", lambda: sf.KDE(expected_rows=0)),
+        ("C", lambda: sf.KernelMachine("logistic", response="ill", classes=(0, 1), C=-1)),
+        ("candidates", lambda: sf.Tuned([1])),
+        ("points", lambda: sf.Binning(1)),
+        ("degree", lambda: sf.CosineMoments(degree=0)),
+        ("probabilities", lambda: sf.Statistic("mean", "age", probabilities=[0.5])),
+        ("lattice", lambda: sf.local.Density(sf.Box({"age": (0, 110)}), 1.0, lattice=1)),
+    ],
+)
+def test_the_culprit_is_named(parameter, made):
+    with pytest.raises(errors.ParameterError) as caught:
+        made()
+    assert caught.value.parameter == parameter

@@ -34,6 +34,7 @@ def snippets(page: str) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL))
 
 
+@pytest.mark.few(1)  # those below run too
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
 def test_example_runs(path, tmp_path):
     result = run(str(path), folder=tmp_path)
@@ -53,6 +54,7 @@ def test_the_readme_example_runs(tmp_path):
     assert (tmp_path / "ages.sfumato").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", GUIDES)
 def test_the_snippets_of_a_guide_run(page, tmp_path):
     result = run("-W", "error", "-c", snippets(f"docs/{page}"), folder=tmp_path)

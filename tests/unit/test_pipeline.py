@@ -20,7 +20,9 @@ from sfumato.errors import (
     SchemaError,
     SfumatoError,
 )
+from sfumato.targets.base import Choosing
 from sfumato.targets.black_box import BlackBox
+from sfumato.targets.statistic import ChosenStatistic
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 LINE = sf.Box([(0, 1)])
@@ -596,18 +598,36 @@ def test_a_plan_of_a_choice_prints():
 def test_scores_do_not_print(monkeypatch):
     seen = []
     target = sf.Statistic("median", "age")
-    real = type(target).ballots
-    monkeypatch.setattr(type(target), "ballots", lambda *a: seen.extend(real(*a)) or seen)
+    real = ChosenStatistic.ballots
+    monkeypatch.setattr(ChosenStatistic, "ballots", lambda *a: seen.extend(real(*a)) or seen)
     sf.release(target, PEOPLE, BOX, PURE)
     assert repr(seen) == "[<private scores>]"
 
 
-def test_only_a_target_that_chooses_has_ballots(target):
-    for method in (lambda: target.ballots(None, None, BOX, PURE), lambda: target.picked(None, [1])):
-        with pytest.raises(ParameterTypeError, match="this target chooses nothing"):
-            method()
-    with pytest.raises(ParameterTypeError, match="this target chooses nothing"):
-        target.predict_ranks(None, PURE, 10, 0.9)
+def test_only_quantiles_are_chosen(target):
+    assert not isinstance(target, Choosing)
+    for what in ("median", "quantiles"):
+        assert isinstance(sf.Statistic(what, "age").settled(BOX, 10, PURE), Choosing)
+    assert not isinstance(sf.Statistic("mean", "age").settled(BOX, 10, PURE), Choosing)
+
+
+@pytest.mark.parametrize("noise", ["auto", "laplace"])
+def test_what_is_planned_is_what_is_released(target, noise):
+    given = {"basis": sf.Bernstein(4), "noise": noise}
+    plan = sf.plan(target, BOX, PURE, len(PEOPLE), **given)
+    released = sf.release(target, PEOPLE, BOX, PURE, **given)
+    assert (plan.law, plan.guarantee) == (released.law, released.guarantee)
+
+
+def test_a_plan_refuses_what_a_release_would_refuse():
+    """Numbers beyond 64 bits are found without any data."""
+    wide, given = sf.BlackBox(lambda _: lambda x: x[:, 0], 1e-30, range=(-1e30, 1e30)), {"basis": sf.Bernstein(4)}
+    for refused in (
+        lambda: sf.plan(wide, BOX, PURE, **given),
+        lambda: sf.release(wide, PEOPLE, BOX, PURE, **given),
+    ):
+        with pytest.raises(ParameterError, match="beyond 64-bit integers"):
+            refused()
 
 
 def test_a_warning_about_random_privacy_points_at_the_caller():
@@ -633,7 +653,8 @@ STEPS = {
 def test_no_step_can_warn_of_private_numbers(step, monkeypatch):
     """Whatever the caller's filters are: a warning would be an output, and under "error" an exception."""
     target, basis = STEPS[step]
-    kind = next(k for k in type(target).__mro__ if step in vars(k))
+    settled = target.settled(LINE, 50, PURE) if step == "ballots" else target
+    kind = next(k for k in type(settled).__mro__ if step in vars(k))
     done = getattr(kind, step)
 
     def loudly(*given):

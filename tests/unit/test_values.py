@@ -13,7 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sfumato.values import as_double, as_whole, doubles, readable
+from sfumato.noise import _whole
+from sfumato.values import as_double, as_whole, column, doubles, readable, rows_of
 
 LARGEST = sys.float_info.max
 
@@ -149,3 +150,121 @@ def test_no_value_decides_on_the_number_of_axes(inner):
     records = pl.Series([{"a": inner}, {"a": 2}], dtype=pl.Struct({"a": pl.Int64}))
     assert doubles(records).shape == (2,)
     assert doubles(pa.table({"a": pa.array([inner, 2], pa.int64()), "b": [1.0, 2.0]})).shape == (2, 2)
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------
+
+LARGE = 2**53 + 1  # no double
+DICTIONARY = pa.dictionary(pa.int32(), pa.int64())
+COLUMNS = {
+    "Int64": lambda values: pd.Series(values, dtype="Int64"),
+    "int64[pyarrow]": lambda values: pd.Series(values, dtype="int64[pyarrow]"),
+    "category": lambda values: pd.Series(pd.Categorical(values)),
+    "dictionary[pyarrow]": lambda values: pd.Series(pa.array(values, DICTIONARY), dtype=pd.ArrowDtype(DICTIONARY)),
+    "array": pa.array,
+    "chunks": lambda values: pa.chunked_array([[value] for value in values], pa.int64()),
+    "dictionary": lambda values: pa.array(values, DICTIONARY),
+    "dictionary in chunks": lambda values: pa.chunked_array([pa.array(values, DICTIONARY)]),
+    "runs": lambda values: pa.RunEndEncodedArray.from_arrays([1, 2], pa.array(values, pa.int64())),
+    "polars": pl.Series,
+    "Int128": lambda values: pl.Series(values, dtype=pl.Int128),
+    "Decimal": lambda values: pl.Series(values, dtype=pl.Decimal(30, 0)),
+}
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "arrow": pa.table,
+    "batch": lambda columns: pa.table(columns).combine_chunks().to_batches()[0],
+    "polars": pl.DataFrame,
+}
+BESIDE = {"nothing": {}, "numbers": {"b": [1, 2]}, "doubles": {"b": [0.5, 2]}, "text": {"b": ["x", "y"]}}
+LIBRARY = {"pandas": pd, "arrow": pa, "batch": pa, "polars": pl}
+PAIRS = [
+    (frame, kind)
+    for frame in FRAMES
+    for kind, made in COLUMNS.items()
+    if type(made([1, 2])).__module__.startswith(LIBRARY[frame].__name__)
+]
+
+
+def both(given):
+    """As whole numbers, and as doubles, which print alike if they are."""
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        return _whole(given).tolist(), repr(doubles(given).tolist())
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_gap_in_a_column_changes_no_other_value(name):
+    """numpy makes doubles of whole numbers beside one, and of a gap in a dictionary the last entry's value."""
+    made = COLUMNS[name]
+    assert both(made([LARGE, 7])) == ([LARGE, 7], repr([float(LARGE), 7.0]))
+    assert both(made([LARGE, None])) == ([LARGE, 0], repr([float(LARGE), math.nan]))
+    assert both(made([None, 7])) == ([0, 7], repr([math.nan, 7.0]))
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+@pytest.mark.parametrize(("frame", "kind"), PAIRS)
+def test_a_gap_in_a_frame_changes_no_other_value(frame, kind, beside):
+    def read(values):
+        whole, real = both(FRAMES[frame]({"a": COLUMNS[kind](values), **BESIDE[beside]}))
+        return [row[0] for row in whole], [row[1:] for row in whole], real.count("nan")
+
+    (first, rest, gaps), (second, same, more) = read([LARGE, 7]), read([LARGE, None])
+    assert (first, second) == ([LARGE, 7], [LARGE, 0])
+    assert rest == same
+    assert more == gaps + 1
+
+
+def test_frames_without_rows_or_columns_have_a_shape():
+    for empty in (pd.DataFrame(), pd.DataFrame({"a": []}), pl.DataFrame(), pa.table({"a": pa.array([], pa.int8())})):
+        assert doubles(empty).shape == empty.shape
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([1, 2**30], pa.int32()).view(pa.date32()),
+        pl.Series([1, 2**30], dtype=pl.Int32).cast(pl.Date),
+        pl.Series([[1], [2]]),
+        pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()).dictionary_encode(),
+        pd.Series(np.array([1, 2**60]).view("M8[s]")),
+    ],
+    ids=lambda values: str(getattr(values, "dtype", getattr(values, "type", ""))),
+)
+def test_a_column_that_python_cannot_hold_has_no_numbers(values, capfd):
+    assert column(values).shape == (2,)
+    assert np.isnan(doubles(values)).all()
+    assert capfd.readouterr() == ("", "")
+
+
+class Rude(list):
+    def __len__(self):
+        raise RuntimeError("a private value")
+
+
+class Faceless:
+    @property
+    def __class__(self):
+        raise RuntimeError("a private value")
+
+
+ROWS = {
+    "range": lambda: range(2**70),
+    "shorter range": lambda: range(10**14),
+    "array": lambda: np.broadcast_to(0.0, 10**13),
+    "without a length": lambda: Rude([1, 2]),
+    "without a class": Faceless,
+    "text": lambda: "ab",
+    "mapping": lambda: {1: 2, 3: 4},
+    "iterator": lambda: iter([1, 2]),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_longer_than_any_memory_has_no_values(row):
+    assert repr(rows_of([[1, 2], ROWS[row]()], 2).tolist()) == "[[1.0, 2.0], [nan, nan]]"
+
+
+def test_a_value_that_does_not_say_what_it_is_is_missing():
+    assert math.isnan(doubles(Faceless()))
+    assert np.isnan(doubles([Faceless()])).all()

@@ -8,9 +8,9 @@ from functools import cached_property, lru_cache
 
 from sfumato.accounting.compose import ACCOUNTANTS, Amount, below, capacities
 from sfumato.accounting.events import Event, under_relation
+from sfumato.codec import decode_unit, encode_unit
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Privacy
-from sfumato.releases.codec import decode_unit, encode_unit
 
 Sums = dict[str, Amount | None]
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
 from sfumato.accounting.sealing import State
+from sfumato.codec import write_plain
 from sfumato.errors import LedgerError
 
 RESTORE = (
@@ -51,24 +51,8 @@ def read(counter: str) -> State | None:
 
 def write_new(counter: str, state: State, like: str) -> None:
     """Write a new counter, whole or not at all, for those who may use the file ``like``."""
-    folder, owner = os.path.dirname(counter), os.stat(like)
     try:
-        handle, half = tempfile.mkstemp(dir=folder, prefix=".sfumato-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                os.fchmod(handle, stat.S_IMODE(owner.st_mode))
-                if os.geteuid() == 0:
-                    os.fchown(handle, owner.st_uid, owner.st_gid)
-                file.write(_line(state) * 2)
-                file.flush()
-                os.fsync(handle)
-            os.replace(half, counter)
-        except BaseException:
-            os.unlink(half)
-            raise
-        handle = os.open(folder, os.O_RDONLY)
-        os.fsync(handle)  # the name is on disk too
-        os.close(handle)
+        write_plain(counter, _line(state) * 2, like=like)
     except OSError as error:
         raise _unusable(counter, error.strerror) from None
 

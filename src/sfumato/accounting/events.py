@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sfumato.codec import decode_unit, encode_law, encode_unit
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import Person, Unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import LedgerError
-from sfumato.releases.codec import decode_unit, encode_law, encode_unit
 
 _SCHEMA = 1
 

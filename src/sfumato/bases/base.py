@@ -57,7 +57,7 @@ class LatticeBasis(Basis):
 
     def __post_init__(self) -> None:
         if isinstance(self.degree, Sequence) and not self.degree:
-            raise ParameterError("degree must be a number or one number per column, got an empty list")
+            raise ParameterError.of("degree", "must be a number or one number per column, got an empty list")
         if isinstance(self.degree, Sequence):
             object.__setattr__(self, "degree", tuple(positive_integer("degree", k) for k in self.degree))
         else:
@@ -89,8 +89,8 @@ class LatticeBasis(Basis):
         if isinstance(self.degree, int):
             return (self.degree,) * box.dimension
         if len(self.degree) != box.dimension:
-            raise ParameterError(
-                f"degree needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
+            raise ParameterError.of(
+                "degree", f"needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
             )
         return self.degree
 
@@ -103,7 +103,8 @@ class LatticeBasis(Basis):
             raise ParameterError(
                 f"the lattice has {times} = {points:.3g} points ({8 / 2**30 * points:.3g} GiB), at most "
                 f"{LARGEST_LATTICE:,} are allowed; lower degree={self.degree!r} or the number of columns "
-                f"({box.dimension})"
+                f"({box.dimension})",
+                parameter="degree",
             )
         return shape
 
@@ -136,7 +137,7 @@ class LatticeBasis(Basis):
         if not isinstance(box, Box):
             raise ParameterTypeError(f"box must be an sf.Box, got {shown(box)}")
         if not callable(function):
-            raise ParameterTypeError(f"function must be callable, got {shown(function)}")
+            raise ParameterTypeError.of("function", f"must be callable, got {shown(function)}")
         values = values_on(function, self.lattice(box))
         if not np.isfinite(values).all():
             raise ParameterError("the function must return finite numbers on the lattice, got NaN or infinities")

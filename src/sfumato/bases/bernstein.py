@@ -97,8 +97,9 @@ class Bernstein(LatticeBasis):
         object.__setattr__(self, "order", positive_integer("order", self.order))
         largest = self.degree if isinstance(self.degree, int) else max(self.degree)
         if self.order > 100 or (self.order > 1 and largest > 4096):
-            raise ParameterError(
-                f"order must be at most 100, and 1 for degrees above 4096, got order={self.order}, degree={self.degree}"
+            raise ParameterError.of(
+                "order",
+                f"must be at most 100, and 1 for degrees above 4096, got order={self.order}, degree={self.degree}",
             )
 
     def axis_values(self, degree: int, unit: Floats, derivative: int = 0) -> Floats:

@@ -62,23 +62,24 @@ class Cosines(Basis):
         several = isinstance(self.degree, Sequence | np.ndarray) and not isinstance(self.degree, str)
         degrees: tuple[Any, ...] = tuple(self.degree) if several else (self.degree,)  # type: ignore[arg-type]
         if not degrees:
-            raise ParameterError("degree must be a number or one number per column, got an empty list")
+            raise ParameterError.of("degree", "must be a number or one number per column, got an empty list")
         for degree in degrees:
             if positive_integer("degree", degree) > LARGEST_DEGREE:
-                raise ParameterError(f"degree must be at most {LARGEST_DEGREE}, got degree={degree!r}")
+                raise ParameterError.of("degree", f"must be at most {LARGEST_DEGREE}, got degree={degree!r}")
         object.__setattr__(self, "degree", tuple(map(int, degrees)) if several else int(degrees[0]))
         check_interactions(self.interactions)
         if self.interactions == "cross" and several:
             raise ParameterTypeError(
-                f"a hyperbolic cross has one degree for all columns, got degree={shown(self.degree)}"
+                f"a hyperbolic cross has one degree for all columns, got degree={shown(self.degree)}",
+                parameter="degree",
             )
 
     def shape(self, box: Box) -> tuple[int, ...]:
         """How many frequencies each column has."""
         given = self.degree if isinstance(self.degree, tuple) else (self.degree,) * box.dimension
         if len(given) != box.dimension:
-            raise ParameterError(
-                f"degree needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
+            raise ParameterError.of(
+                "degree", f"needs one number, or one per column ({box.dimension}), got degree={self.degree!r}"
             )
         return tuple(
             len(column.categories) if isinstance(column, Categorical) else degree
@@ -109,7 +110,7 @@ def check_interactions(interactions: Any) -> None:
     """Refuse what is neither a word nor a whole number."""
     if isinstance(interactions, str):
         if interactions not in ("full", "cross"):
-            raise ParameterError(f"interactions must be 'full', 'cross' or a number, got {shown(interactions)}")
+            raise ParameterError.of("interactions", f"must be 'full', 'cross' or a number, got {shown(interactions)}")
     else:
         positive_integer("interactions", interactions)
 
@@ -210,7 +211,8 @@ def _counted(shape: tuple[int, ...], ways: int | None, cross: int | None, flat: 
         many = f"{count:,}" if count < _COUNTED else f"more than {_COUNTED:.0e}"
         raise ParameterError(
             f"the index set has {many} moments of {len(shape)} columns, at most {allowed:,} are allowed: lower degree, "
-            "use interactions=2 (or 1, or 'cross'), or leave out columns"
+            "use interactions=2 (or 1, or 'cross'), or leave out columns",
+            parameter="degree",
         )
     return count
 

@@ -37,15 +37,15 @@ class GaussianKernel:
         try:
             array = np.asarray(bandwidth, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ParameterTypeError(
-                f"bandwidth must be a number, one per column, or a matrix, got bandwidth={shown(bandwidth)}"
+            raise ParameterTypeError.of(
+                "bandwidth", f"must be a number, one per column, or a matrix, got bandwidth={shown(bandwidth)}"
             ) from None
         if array.ndim == 2:
             return cls(_covariance(array, box))
         if array.ndim > 2 or (array.ndim == 1 and len(array) != len(columns)):
-            raise ParameterError(
-                f"bandwidth needs one number, or one per column ({len(columns)}: {list(box.names)}), "
-                f"got bandwidth={bandwidth!r}"
+            raise ParameterError.of(
+                "bandwidth",
+                f"needs one number, or one per column ({len(columns)}: {list(box.names)}), got bandwidth={bandwidth!r}",
             )
         values = np.broadcast_to(array, (len(columns),)).tolist()
         for name, column, value in zip(box.names, columns, values, strict=True):
@@ -138,17 +138,20 @@ def _shifts(column: Interval, deviation: float) -> range:
 def _check_width(name: str, column: Interval, deviation: float) -> None:
     if not 1e-100 < deviation < 1e100:
         raise ParameterError(
-            f"bandwidth={deviation!r} of column {name!r} is beyond what squares of numbers can hold; use other units"
+            f"bandwidth={deviation!r} of column {name!r} is beyond what squares of numbers can hold; use other units",
+            parameter="bandwidth",
         )
     if deviation > column.high - column.low:
-        raise ParameterError(
-            f"bandwidth must not exceed the box: column {name!r} is {column.high - column.low:g} wide, "
-            f"got bandwidth={deviation!r}"
+        raise ParameterError.of(
+            "bandwidth",
+            f"must not exceed the box: column {name!r} is {column.high - column.low:g} wide, "
+            f"got bandwidth={deviation!r}",
         )
     if deviation < 1e-5 * (column.high - column.low):
         raise ParameterError(
             f"bandwidth={deviation!r} is below 1/100,000 of column {name!r} ({column.high - column.low:g} wide): no "
-            "lattice resolves it; choose a larger bandwidth or a smaller box"
+            "lattice resolves it; choose a larger bandwidth or a smaller box",
+            parameter="bandwidth",
         )
 
 

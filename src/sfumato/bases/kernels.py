@@ -75,7 +75,7 @@ class Matern(Kernel):
 
     def __post_init__(self) -> None:
         if self.nu not in (0.5, 1.5, 2.5):
-            raise ParameterError(f"nu must be 0.5, 1.5 or 2.5 (smoother still: sf.RBF), got nu={shown(self.nu)}")
+            raise ParameterError.of("nu", f"must be 0.5, 1.5 or 2.5 (smoother still: sf.RBF), got nu={shown(self.nu)}")
         object.__setattr__(self, "nu", float(self.nu))
         object.__setattr__(self, "length", positive_number("length", self.length))
 
@@ -100,10 +100,12 @@ class Polynomial(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "degree", positive_integer("degree", self.degree))
         if self.degree > _HIGHEST_DEGREE:
-            raise ParameterError(f"degree must be at most {_HIGHEST_DEGREE}, got degree={self.degree!r}")
+            raise ParameterError.of("degree", f"must be at most {_HIGHEST_DEGREE}, got degree={self.degree!r}")
         object.__setattr__(self, "gamma", positive_number("gamma", self.gamma))
         if finite_number("coef0", self.coef0) < 0:
-            raise ParameterError(f"coef0 must not be negative (the kernel would not be one), got coef0={self.coef0!r}")
+            raise ParameterError.of(
+                "coef0", f"must not be negative (the kernel would not be one), got coef0={self.coef0!r}"
+            )
         object.__setattr__(self, "coef0", float(self.coef0))
 
     def values(self, left: Floats, right: Floats) -> Floats:
@@ -118,7 +120,9 @@ class Polynomial(Kernel):
     def largest(self, reach: float) -> float:
         logarithm = self.degree * math.log10(self.gamma * reach**2 + self.coef0)
         if logarithm > 100:
-            raise ParameterError(f"{self!r} reaches 1e{logarithm:.0f} on this box: choose a smaller gamma or degree")
+            raise ParameterError(
+                f"{self!r} reaches 1e{logarithm:.0f} on this box: choose a smaller gamma or degree", parameter="gamma"
+            )
         return (self.gamma * reach**2 + self.coef0) ** self.degree
 
 
@@ -135,7 +139,7 @@ class LinearKernel(Kernel):
 
     def __post_init__(self) -> None:
         if finite_number("constant", self.constant) < 0:
-            raise ParameterError(f"constant must not be negative, got constant={self.constant!r}")
+            raise ParameterError.of("constant", f"must not be negative, got constant={self.constant!r}")
         object.__setattr__(self, "constant", float(self.constant))
 
     def values(self, left: Floats, right: Floats) -> Floats:
@@ -160,7 +164,9 @@ class UserKernel(Kernel):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterTypeError(f"function must be callable, function(X, Z), got function={shown(self.function)}")
+            raise ParameterTypeError.of(
+                "function", f"must be callable, function(X, Z), got function={shown(self.function)}"
+            )
         object.__setattr__(self, "bound", positive_number("bound", self.bound))
 
     def values(self, left: Floats, right: Floats) -> Floats:
@@ -205,11 +211,11 @@ class Precomputed(Kernel):
         try:
             matrix = np.array(gram, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ParameterTypeError(f"gram must be a matrix of numbers, got {type(gram).__name__}") from None
+            raise ParameterTypeError.of("gram", f"must be a matrix of numbers, got {type(gram).__name__}") from None
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size or not np.isfinite(matrix).all():
-            raise ParameterError(f"gram must be a square matrix of finite numbers, got shape {matrix.shape}")
+            raise ParameterError.of("gram", f"must be a square matrix of finite numbers, got shape {matrix.shape}")
         if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
-            raise ParameterError("gram must be symmetric: it is the kernel between the public objects")
+            raise ParameterError.of("gram", "must be symmetric: it is the kernel between the public objects")
         self.gram = matrix
         self.gram.setflags(write=False)
 
@@ -242,8 +248,8 @@ def kernel_of(kernel: Any) -> Kernel:
     if isinstance(kernel, Kernel):
         return kernel
     if not isinstance(kernel, str):
-        raise ParameterTypeError(
-            f"kernel must be a name or a kernel such as sf.RBF(gamma=0.5), got kernel={shown(kernel)}"
+        raise ParameterTypeError.of(
+            "kernel", f"must be a name or a kernel such as sf.RBF(gamma=0.5), got kernel={shown(kernel)}"
         )
     return NAMED[one_of("kernel", kernel, tuple(NAMED))]()
 

@@ -56,9 +56,9 @@ class Landmarks(Basis):
             self.points = _frozen_points(points)
         asked = self.count if self.points is None else len(self.points)
         if asked is not None and asked > _MOST:
-            raise ParameterError(f"there may be at most {_MOST} landmarks, got {asked}")
+            raise ParameterError(f"there may be at most {_MOST} landmarks, got {asked}", parameter="landmarks")
         if asked is not None and self.rank is not None and self.rank > asked:
-            raise ParameterError(f"rank must not exceed the number of landmarks, {asked}, got rank={self.rank}")
+            raise ParameterError.of("rank", f"must not exceed the number of landmarks, {asked}, got rank={self.rank}")
 
     def _key(self) -> tuple[Any, ...]:
         return (None if self.points is None else (self.points.shape, self.points.tobytes()), self.count, self.rank)
@@ -88,7 +88,9 @@ class Landmarks(Basis):
             return spread(box, self.count or _USUAL.get(box.dimension, _USUAL_MANY))
         points = self.points
         if points.shape[1] != box.dimension:
-            raise ParameterError(f"landmarks must have {box.dimension} columns {box.names}, got {points.shape[1]}")
+            raise ParameterError.of(
+                "landmarks", f"must have {box.dimension} columns {box.names}, got {points.shape[1]}"
+            )
         bad = np.flatnonzero(((points < box.low) | (points > box.high)).any(axis=1))
         if bad.size:
             raise OutsideBoxError(
@@ -116,10 +118,10 @@ def _frozen_points(points: ArrayLike) -> Floats:
     try:
         array = np.array(points, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterTypeError(f"landmarks must be numbers or a count, got {type(points).__name__}") from None
+        raise ParameterTypeError.of("landmarks", f"must be numbers or a count, got {type(points).__name__}") from None
     array = array.reshape(-1, 1) if array.ndim == 1 else array
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
-        raise ParameterError(f"landmarks must be a (T, d) array of finite numbers, got shape {array.shape}")
+        raise ParameterError.of("landmarks", f"must be a (T, d) array of finite numbers, got shape {array.shape}")
     array.setflags(write=False)
     return array
 

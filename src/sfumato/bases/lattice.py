@@ -40,7 +40,7 @@ class MassLattice(Basis, ABC):
         several = self.points if isinstance(self.points, Sequence) else (self.points,)
         counts = tuple(positive_integer("points", p) for p in several)
         if not counts or min(counts) < 2:
-            raise ParameterError(f"points must be at least 2 along each column, got points={self.points!r}")
+            raise ParameterError.of("points", f"must be at least 2 along each column, got points={self.points!r}")
         object.__setattr__(self, "points", counts if isinstance(self.points, Sequence) else counts[0])
 
     @abstractmethod
@@ -53,13 +53,14 @@ class MassLattice(Basis, ABC):
         check_dimension(box)
         counts = (self.points,) * box.dimension if isinstance(self.points, int) else self.points
         if len(counts) != box.dimension:
-            raise ParameterError(
-                f"points needs one number, or one per column ({box.dimension}), got points={self.points!r}"
+            raise ParameterError.of(
+                "points", f"needs one number, or one per column ({box.dimension}), got points={self.points!r}"
             )
         if math.prod(counts) > LARGEST_LATTICE:
             raise ParameterError(
                 f"the lattice has {' x '.join(map(str, counts))} points, at most {LARGEST_LATTICE:,} are allowed; "
-                f"lower points={self.points!r} or enlarge the bandwidth"
+                f"lower points={self.points!r} or enlarge the bandwidth",
+                parameter="points",
             )
         return counts
 
@@ -125,13 +126,14 @@ class SplitLattice(MassLattice):
         column, count = box.intervals()[axis], self.shape(box)[axis]
         widths = (self.width,) * box.dimension if isinstance(self.width, float) else self.width
         if len(widths) != box.dimension:
-            raise ParameterError(
-                f"width needs one number, or one per column ({box.dimension}), got width={self.width!r}"
+            raise ParameterError.of(
+                "width", f"needs one number, or one per column ({box.dimension}), got width={self.width!r}"
             )
         if widths[axis] > column.high - column.low:
-            raise ParameterError(
-                f"width must not exceed the box: column {box.names[axis]!r} is {column.high - column.low:g} wide, "
-                f"got width={widths[axis]!r}"
+            raise ParameterError.of(
+                "width",
+                f"must not exceed the box: column {box.names[axis]!r} is {column.high - column.low:g} wide, "
+                f"got width={widths[axis]!r}",
             )
         return (widths[axis] / (column.high - column.low)) * _steps(column, count)
 

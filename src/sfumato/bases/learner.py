@@ -73,12 +73,13 @@ class Learner:
     def __post_init__(self) -> None:
         why = unfit(self.loss, self.mechanism, self.privacy)
         if why is not None:
-            raise ParameterError(why)
+            raise ParameterError(why, parameter="mechanism")
         curvature = max(1.0, self.loss.curvature or 1.0)
         if self.C * curvature * self.kappa**2 > _LARGEST_C:
-            raise ParameterError(
-                f"C must not exceed {_LARGEST_C / (curvature * self.kappa**2):.4g} for this loss and kernel (64-bit "
-                f"numbers do not resolve the minimiser), got C={self.C!r}; C multiplies the mean loss, not the sum"
+            raise ParameterError.of(
+                "C",
+                f"must not exceed {_LARGEST_C / (curvature * self.kappa**2):.4g} for this loss and kernel (64-bit "
+                f"numbers do not resolve the minimiser), got C={self.C!r}; C multiplies the mean loss, not the sum",
             )
 
         for name, value in (
@@ -87,7 +88,7 @@ class Learner:
         ):
             if not 1e-100 < value < 1e100:
                 raise ParameterError(
-                    f"{name} is {value:.3g}, beyond what squares of numbers can hold; got C={self.C!r}"
+                    f"{name} is {value:.3g}, beyond what squares of numbers can hold; got C={self.C!r}", parameter="C"
                 )
 
     @property

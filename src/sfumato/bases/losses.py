@@ -188,7 +188,9 @@ class UserLoss(Loss):
         positive_number("curvature", self.curvature)
         one_of("on", self.on, ("margin", "residual"))
         if self.name in NAMED:
-            raise ParameterError(f"name={self.name!r} is that of a loss of sfumato; call yours something else")
+            raise ParameterError(
+                f"name={self.name!r} is that of a loss of sfumato; call yours something else", parameter="name"
+            )
         self._check()
 
     def _check(self) -> None:
@@ -275,7 +277,9 @@ def loss_of(loss: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):
-        raise ParameterTypeError(f"loss must be a name or a loss such as sf.SmoothedHuber(), got loss={shown(loss)}")
+        raise ParameterTypeError.of(
+            "loss", f"must be a name or a loss such as sf.SmoothedHuber(), got loss={shown(loss)}"
+        )
     return NAMED[one_of("loss", loss, tuple(NAMED))]()
 
 

@@ -37,9 +37,10 @@ def node_positions(box: Box, kernel: GaussianKernel) -> list[Floats]:
         limit = _NODES[box.dimension]
         if detail * _COARSE > limit:
             least = (column.high - column.low) * _COARSE / limit
-            raise ParameterError(
-                f"bandwidth {deviation:g} of column {name!r} needs too large a lattice with {box.dimension} columns: "
-                f"it must be at least {least:.3g}; enlarge it, narrow the box or publish fewer columns at once"
+            raise ParameterError.of(
+                "bandwidth",
+                f"{deviation:g} of column {name!r} needs too large a lattice with {box.dimension} columns: "
+                f"it must be at least {least:.3g}; enlarge it, narrow the box or publish fewer columns at once",
             )
         axes.append(_positions(column, min(limit, max(8, math.ceil(detail * _FINE[box.dimension])) + 1)))
     return axes
@@ -49,9 +50,10 @@ def check_points(box: Box, kernel: GaussianKernel, lattice: MassLattice) -> None
     """Refuse a lattice with more points than the kernel has nodes: between nodes there is nothing to tell apart."""
     for name, points, nodes in zip(box.names, lattice.shape(box), node_positions(box, kernel), strict=True):
         if points > len(nodes):
-            raise ParameterError(
-                f"points must be at most {len(nodes)} along column {name!r} with this bandwidth, got {points}: a finer "
-                "lattice shows no more and costs more noise"
+            raise ParameterError.of(
+                "points",
+                f"must be at most {len(nodes)} along column {name!r} with this bandwidth, got {points}: a finer "
+                "lattice shows no more and costs more noise",
             )
 
 

@@ -22,7 +22,7 @@ _MOST_ROWS = 2**62 - 1
 def _limits(given: Any) -> tuple[float, float]:
     low, high = (finite_number("range", end) for end in given)
     if low >= high:
-        raise ParameterError(f"range must have low < high, got range={given!r}")
+        raise ParameterError.of("range", f"must have low < high, got range={given!r}")
     return low, high
 
 

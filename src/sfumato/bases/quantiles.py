@@ -36,13 +36,17 @@ class Grid:
     def over(cls, column: Interval) -> Grid:
         """The whole numbers of a whole-number column, else the finest grid that is not too large."""
         if column.high - column.low < 1e-290:
-            raise ParameterError(f"quantiles need a column wider than 1e-290, got ({column.low!r}, {column.high!r})")
+            raise ParameterError(
+                f"quantiles need a column wider than 1e-290, got ({column.low!r}, {column.high!r})", parameter="column"
+            )
         finest = math.floor(math.log10(_MOST / (column.high - column.low)))
         digits = 0 if isinstance(column, Integer) else finest
         step = Fraction(10) ** -digits
         first, last = math.ceil(Fraction(column.low) / step), math.floor(Fraction(column.high) / step)
         if last - first + 1 > LARGEST_GRID:
-            raise ParameterError(f"there are {last - first + 1} whole numbers to choose from; declare a real column")
+            raise ParameterError(
+                f"there are {last - first + 1} whole numbers to choose from; declare a real column", parameter="column"
+            )
         return cls(first, last - first + 1, digits)
 
     def values(self) -> Floats:
@@ -98,8 +102,8 @@ class Quantiles(Summary):
         if not share:
             return bare
         if not n or not complete:
-            raise ParameterError(
-                "interval_share needs a public number of values: neighbours='replace', unit='row', missing='none'"
+            raise ParameterError.of(
+                "interval_share", "needs a public number of values: neighbours='replace', unit='row', missing='none'"
             )
         # As far out as three times as many levels, two thirds of which live on the share, are surely off by.
         part = as_written(share) / (2 * len(levels))
@@ -194,7 +198,7 @@ def check_level(value: object) -> float:
     """A level strictly between 0 and 1 with at most six decimals."""
     level = probability("probabilities", value)
     if _FINEST_LEVEL % as_written(level).denominator:
-        raise ParameterError(f"probabilities must have at most six decimals, got {value!r}")
+        raise ParameterError.of("probabilities", f"must have at most six decimals, got {value!r}")
     return level
 
 

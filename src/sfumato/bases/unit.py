@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sfumato.core.box import Box
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
+from sfumato.values import column
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ def read_points(
     """
     try:
         if box.named and hasattr(points, "columns"):  # a table: by name, whatever the order
-            points = np.stack([np.asarray(points[name]) for name in box.names], axis=1)  # type: ignore[index]
+            points = np.stack([column(points[name]) for name in box.names], axis=1)  # type: ignore[index]
         array = np.asarray(points, dtype=np.float64)
     except KeyError as error:
         raise ParameterError(f"the points have no column {error}") from None

@@ -39,10 +39,11 @@ class Walsh:
         for name, kind in zip(self.box.names, self.box.columns, strict=True):
             if not isinstance(kind, Categorical):
                 raise ParameterError(
-                    f"column {name!r} is numeric: marginals are of categorical columns, declare its categories"
+                    f"column {name!r} is numeric: marginals are of categorical columns, declare its categories",
+                    parameter="box",
                 )
         if not 1 <= self.ways <= self.box.dimension:
-            raise ParameterError(f"ways must lie in [1, {self.box.dimension}], got ways={self.ways!r}")
+            raise ParameterError.of("ways", f"must lie in [1, {self.box.dimension}], got ways={self.ways!r}")
         self.counts  # noqa: B018 refuses too many
 
     @cached_property
@@ -62,7 +63,8 @@ class Walsh:
             if sum(sums) - 1 > LARGEST_SIZE:  # at once: a file may have thousands of columns
                 raise ParameterError(
                     f"{self.ways}-way marginals of these columns have {sum(sums) - 1:,} coefficients or more, at most "
-                    f"{LARGEST_SIZE:,} are allowed: lower ways, or leave out columns"
+                    f"{LARGEST_SIZE:,} are allowed: lower ways, or leave out columns",
+                    parameter="ways",
                 )
         return tuple(sums[1:])
 

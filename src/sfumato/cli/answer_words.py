@@ -13,13 +13,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.bases.quadrature import LARGEST_TENSOR
 from sfumato.checks import one_of, probability
-from sfumato.cli.options import blaming, load, settings
+from sfumato.cli.options import load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
 from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
+from sfumato.faces import face_of
+from sfumato.faces.words import rounded
 from sfumato.releases.answers import Answer
 from sfumato.releases.quality import together
 
@@ -44,9 +45,8 @@ class Told:
 
 def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidence: float, damping: str) -> list[Told]:
     """Read and answer all questions, or refuse one with a caret under what is wrong."""
-    with blaming("--confidence", "--damping"):
-        probability("confidence", confidence)
-        one_of("damping", damping, ("none", "balanced"))
+    probability("confidence", confidence)
+    one_of("damping", damping, ("none", "balanced"))
     summary = load_summary(ctx, file)
     found = []
     for text in questions:
@@ -62,10 +62,10 @@ def answered(ctx: typer.Context, file: Path, questions: Sequence[str], confidenc
     return [Told(told.question, told.answer, notes(told, damping)) for told in found]
 
 
-def load_summary(ctx: typer.Context, path: Path) -> sf.SummaryRelease:
+def load_summary(ctx: typer.Context, path: Path) -> Any:
     """Load a release, refusing one that is no summary."""
     release = load(ctx, path)
-    if not isinstance(release, sf.SummaryRelease):
+    if "answer" not in face_of(release).serves:
         raise ParameterError(
             f"{path}: a release of kind {release.kind!r}, questions need a summary; 'sfumato summarize' makes one"
         )
@@ -178,16 +178,3 @@ def _percent(answer: Answer) -> str:
 
 def _brief(value: float) -> str:
     return f"{value:.3g}" if math.isfinite(value) else "unknown"
-
-
-def rounded(value: float, error: float) -> str:
-    """A number with as many digits as its error leaves any meaning to.
-
-    >>> rounded(46.26194, 1.08), rounded(1234.5, 300.0), rounded(0.5, 0.0)
-    ('46.26', '1234', '0.5')
-    """
-    if not math.isfinite(value):
-        return "unknown"
-    if not (1e-9 < error < math.inf and abs(value) < 1e9):
-        return f"{value:.6g}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(error)))}f}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import sfumato as sf
 from sfumato.cli import (
@@ -27,9 +27,9 @@ from sfumato.cli import (
     statistic,
     summarize,
 )
-from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, report_failure, words
+from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, named, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 
 
 class Commands(TyperGroup):
@@ -52,6 +52,18 @@ class Commands(TyperGroup):
         if code == INTERRUPTED:  # which some versions of typer return and others raise
             report_failure("interrupted", "--json" in given)
         sys.exit(code)
+
+
+class Command(TyperCommand):
+    """One command; what it refuses names the option, where the library named a parameter."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it."""
+        try:
+            return super().invoke(ctx)
+        except ParameterError as error:
+            params = [*self.params, *ctx.find_root().command.params]
+            raise named(error, {option for param in params for option in param.opts}) from None
 
 
 def _usage(error: Exception, as_json: bool) -> int:
@@ -181,3 +193,6 @@ app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(sensitivity.app, name="sensitivity")
 app.add_typer(local.app, name="local")
+for group in (app, keys.app, ledger.app, sensitivity.app, local.app):
+    for command in group.registered_commands:
+        command.cls = Command

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.cli.options import blaming
 from sfumato.cli.publishing import Order, check_names
 
 
@@ -19,8 +18,6 @@ def bayes_order(data: Path, box: sf.Box, privacy: sf.Privacy, settings: dict[str
         Of ``sf.NaiveBayes``.
     """
     check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--label"}, privacy)
-    with blaming("--likelihood", "--expected-rows"):
-        target = sf.NaiveBayes(**settings)
-    with blaming("--column"):
-        target.check_box(box)
+    target = sf.NaiveBayes(**settings)
+    target.check_box(box)
     return Order(data, box, privacy, "auto", target)

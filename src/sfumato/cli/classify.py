@@ -118,10 +118,8 @@ def classify(
     Bounds and classes come from knowledge, never from the data. A record whose label is not listed counts for nothing.
     """
     from sfumato.cli.bayes_order import bayes_order
-    from sfumato.cli.bayes_words import bayes_data, bayes_rows
     from sfumato.cli.columns import labelled_box
     from sfumato.cli.machine_order import kernel_of, machine_order, strength_of
-    from sfumato.cli.machine_words import machine_data, machine_rows
     from sfumato.cli.methods import check_classes, check_method
     from sfumato.cli.public_errors import count_errors, open_test, tested_data, tested_lines
     from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
@@ -141,8 +139,7 @@ def classify(
         show_plan(ctx, order)
         return
     outputs = Outputs.checked(data, output, report, plot, force, public_test)
-    release, left = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
-    tested = None if test is None else count_errors(ctx, release, test)
-    write_report(ctx, release, outputs, tested=tested)
-    rows = [*(bayes_rows(release) if naive else machine_rows(release, order)), *tested_lines(tested)]
-    summarise(ctx, release, outputs, left, rows, (bayes_data if naive else machine_data)(release) | tested_data(tested))
+    published = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
+    tested = None if test is None else count_errors(ctx, published[0], test)
+    write_report(ctx, published[0], outputs, tested=tested)
+    summarise(ctx, order, published, outputs, (tested_lines(tested), tested_data(tested)))

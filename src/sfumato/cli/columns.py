@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.cli.options import blaming
+from sfumato.cli.options import holding
 from sfumato.errors import ParameterError
 
 _KINDS = ("interval", "integer", "periodic")
@@ -167,7 +167,7 @@ def _bounded(text: str, file: Path | None, option: str, shape: str, kinds: Seque
     except ValueError:
         raise ParameterError(wanted) from None
     made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic}
-    with blaming(f"{option} {text}"):
+    with holding(f"{option} {text}"):
         name = ":".join(parts[:-2])
         return name, made[kind](low, high) if kind in made else sf.Box({name: (low, high)}).columns[0]
 
@@ -203,7 +203,7 @@ def _listed(option: str, given: str, known: Mapping[str, Any], data: Path) -> tu
             )
         return name, known[name]
     texts = [part.strip() for part in listed.split(",")]
-    with blaming(f"{option} {given}"):
+    with holding(f"{option} {given}"):
         if not name or not all(texts):
             raise ParameterError("it must be NAME=CATEGORY,CATEGORY,... with the categories that were declared")
         return name, sf.Categorical(_as_in(data, name, texts))
@@ -235,8 +235,7 @@ def bins_of(text: str | None) -> Any:
     if text is None:
         return None
     found = numbers("--bins", text, "whole numbers such as 20, or one per numeric column such as 20,5")
-    with blaming("--bins"):
-        return _whole(found)
+    return _whole(found)
 
 
 def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
@@ -253,8 +252,7 @@ def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
         candidates: list[Any] = [numbers("--tune-bandwidth", part, wanted) for part in tune.split(";")]
     else:
         candidates = list(numbers("--tune-bandwidth", tune, wanted))
-    with blaming("--tune-bandwidth"):
-        return sf.Tuned(tuple(candidates), share)
+    return sf.Tuned(tuple(candidates), share)
 
 
 def basis_of(text: str) -> Any:
@@ -267,7 +265,7 @@ def basis_of(text: str) -> Any:
     if not many[0] <= len(rest) <= many[1]:
         raise ParameterError(f"--basis must be {wanted}, got {text!r}")
     first, *more = (numbers("--basis", part, wanted) for part in rest)
-    with blaming(f"--basis {text}"):
+    with holding(f"--basis {text}"):
         if kind == "binning":
             return sf.Binning(_whole(first))
         if kind == "split":
@@ -278,6 +276,8 @@ def basis_of(text: str) -> Any:
 def _whole(found: Sequence[float]) -> Any:
     """One whole number or several."""
     if any(value != int(value) for value in found):
-        raise ParameterError(f"points, bins, degrees and orders must be whole numbers, got {found[0]:g}")
+        raise ParameterError(
+            f"points, bins, degrees and orders must be whole numbers, got {found[0]:g}", parameter="bins"
+        )
     whole = tuple(int(value) for value in found)
     return whole[0] if len(whole) == 1 else whole

@@ -9,7 +9,6 @@ import typer
 
 import sfumato as sf
 from sfumato.checks import one_of, positive_integer
-from sfumato.cli.options import blaming
 from sfumato.cli.publishing import Order, check_names, show_plan
 from sfumato.errors import ParameterError
 
@@ -35,12 +34,10 @@ def curve_order(
     gap
         Of Priestley-Chao; None where it was not given.
     """
-    with blaming("--method"):
-        one_of("method", method, METHODS)
+    one_of("method", method, METHODS)
     check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--response"}, privacy)
     if expected_rows is not None:
-        with blaming("--expected-rows"):
-            positive_integer("expected_rows", expected_rows)
+        positive_integer("expected_rows", expected_rows)
     if method == _CHAO:
         target = _priestley_chao(box, settings, gap)
         order = Order(data, box, privacy, "auto", target)
@@ -52,9 +49,8 @@ def curve_order(
         return order
     if gap is not None:
         raise ParameterError(f"--gap goes with --method {_CHAO}, not with {_WATSON}; leave it out")
-    with blaming("--bandwidth"):
-        smoother = sf.NadarayaWatson(**settings, expected_rows=expected_rows)
-        smoother.check_box(box)
+    smoother = sf.NadarayaWatson(**settings, expected_rows=expected_rows)
+    smoother.check_box(box)
     return Order(data, box, privacy, "auto", smoother)
 
 
@@ -67,9 +63,8 @@ def _priestley_chao(box: sf.Box, settings: dict[str, Any], gap: float | None) ->
             f"--method {_CHAO} needs one bandwidth, there is no automatic one: give --bandwidth H, in the units of "
             f"{box.names[0]}"
         )
-    with blaming("--bandwidth", "--gap"):
-        target = sf.PriestleyChao(**(settings if gap is None else {**settings, "gap": gap}))
-        target.check_box(box)
+    target = sf.PriestleyChao(**(settings if gap is None else {**settings, "gap": gap}))
+    target.check_box(box)
     return target
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import typer
 
 import sfumato as sf
-from sfumato.cli.options import blaming
 from sfumato.cli.publishing import Order, check_names, show_plan
 from sfumato.errors import ParameterError
 
@@ -20,13 +19,8 @@ def density_order(data: Path, box: sf.Box, privacy: sf.Privacy, basis: Any, sett
         for name, column in zip(box.names, box.columns, strict=True)
     }
     check_names(data, options, privacy)
-    rest = {name: value for name, value in settings.items() if name != "bandwidth"}
-    for name in rest:
-        with blaming(f"--{name.replace('_', '-')}"):
-            sf.KDE(**{name: rest[name]})
-    with blaming("--bandwidth"):
-        target = sf.KDE(**settings)
-        target.check_box(box)
+    target = sf.KDE(**settings)
+    target.check_box(box)
     order = Order(data, box, privacy, basis, target)
     if isinstance(target.bandwidth, sf.Tuned) and not (order.public_rows and target.by is None):
         raise ParameterError(
@@ -39,8 +33,7 @@ def density_order(data: Path, box: sf.Box, privacy: sf.Privacy, basis: Any, sett
             "--neighbours add-remove, or use --basis auto"
         )
     if basis != "auto":
-        with blaming("--basis"):
-            _check_basis(basis, target.domain(box))
+        _check_basis(basis, target.domain(box))
     return order
 
 
@@ -49,7 +42,9 @@ def _check_basis(basis: Any, domain: sf.Box) -> None:
     basis.size(domain)
     width = getattr(basis, "width", 0.0)
     if isinstance(width, tuple) and len(width) != domain.dimension:
-        raise ParameterError(f"the width needs one number, or one per column ({domain.dimension}), got {len(width)}")
+        raise ParameterError(
+            f"the width needs one number, or one per column ({domain.dimension}), got {len(width)}", parameter="basis"
+        )
 
 
 def plan_density(ctx: typer.Context, order: Order) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 
 import typer
 from rich.console import Console
@@ -29,6 +30,40 @@ _CODES: tuple[tuple[type[SfumatoError], int], ...] = (
     (ParameterError, USAGE),
     (SchemaError, USAGE),
 )
+
+
+# What the library calls otherwise than the command line does: an option that holds several parameters, or renames one.
+_OPTIONS = {
+    "candidates": "--tune-bandwidth",
+    "share": "--tune-share",
+    "points": "--basis",
+    "width": "--basis",
+    "degree": "--basis",
+    "order": "--basis",
+    "count": "--landmarks",
+    "user": "--first-user",
+    "users": "--first-user",
+    "path": "--multiline",
+    "max_rows": "--person",
+    "shape": "--bins",
+}
+
+
+def named(error: ParameterError, options: Container[str]) -> ParameterError:
+    """The error with the option in the place of its parameter, if the command has one for it.
+
+    >>> str(named(ParameterError("post must be ...", parameter="post"), ["--post"]))
+    '--post must be ...'
+    >>> str(named(ParameterError("share must be ...", parameter="share"), ["--tune-share"]))
+    '--tune-share: share must be ...'
+    """
+    name, said = error.parameter or "", str(error)
+    own = f"--{name.replace('_', '-')}"
+    option = own if own in options else _OPTIONS.get(name)
+    if option is None or option not in options:
+        return error
+    begins = option == own and said.startswith((f"{name} ", f"{name}="))
+    return type(error)(f"{option}{said[len(name) :]}" if begins else f"{option}: {said}", parameter=name)
 
 
 def exit_code(error: Exception) -> int:

@@ -28,7 +28,7 @@ def new(
 
     The private key is written without a password, for its owner's eyes only. Neither file is ever replaced.
     """
-    from sfumato.plain_files import write_plain
+    from sfumato.codec import write_plain
     from sfumato.releases.signing import new_keys
 
     public = path.with_name(f"{path.name}.pub")

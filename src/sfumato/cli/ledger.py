@@ -19,7 +19,7 @@ from sfumato.cli.output import facts, show, table
 if TYPE_CHECKING:
     from sfumato.accounting.balance import Balance
     from sfumato.accounting.ledger import Entry
-    from sfumato.plotting.sampled import Sampled
+    from sfumato.faces.promise import Sampled
 
 app = typer.Typer(no_args_is_help=True, help="Keep account of what each data set has spent.")
 
@@ -166,7 +166,7 @@ def _when(entry: Entry) -> str:
 
 def _sampled(entry: Entry) -> Sampled:
     """How the sensitivity behind an entry was sampled, from the noise law that it keeps."""
-    from sfumato.plotting.sampled import sampled
+    from sfumato.faces.promise import sampled
 
     certificate = json.loads(entry.event.details).get("certificate", {})
     found = sampled(entry.event.confidence, certificate.get("assumptions", ()))
@@ -175,7 +175,7 @@ def _sampled(entry: Entry) -> Sampled:
 
 
 def _balance_data(balance: Balance) -> dict[str, Any]:
-    from sfumato.releases.codec import encode_unit
+    from sfumato.codec import encode_unit
 
     limit = balance.limit
     return {
@@ -193,7 +193,7 @@ def _told(entry: Entry) -> Sampled | None:
 
 
 def _entry_data(entry: Entry) -> dict[str, Any]:
-    from sfumato.releases.codec import encode_unit
+    from sfumato.codec import encode_unit
 
     event = entry.event
     return {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from sfumato.cli.options import Epsilon, Force, Plot, Report, blaming, box_option, examples
+from sfumato.cli.options import Epsilon, Force, Plot, Report, box_option, examples
 from sfumato.cli.output import facts, show
 from sfumato.errors import ParameterError
 
@@ -92,8 +92,7 @@ def init(
         "numbers": numbers,
     }
     protocol = protocol_of(kind, box, epsilon, given)
-    with blaming("--output"):
-        check_writable(output, force)
+    check_writable(output, force)
     protocol.save(output)
     rows = [*protocol_rows(protocol), ("file", [f"{output}  for every device, and for the collector"])]
     data = {"written": str(output), **protocol_data(protocol)}
@@ -126,15 +125,13 @@ def encode(
     from sfumato.cli.local_files import read_batch_key
     from sfumato.cli.local_order import encode_file
     from sfumato.cli.publishing import check_writable
-    from sfumato.cli.words import counted
+    from sfumato.faces.words import counted
 
     spoken = _load(protocol)
-    with blaming("--output"):
-        check_writable(output, force)
-        if output.resolve() in (data.resolve(), protocol.resolve()):
-            raise ParameterError(f"{output} is what is read; choose another name")
-    with blaming("--batch-key"):
-        sealed = read_batch_key(batch_key)
+    check_writable(output, force)
+    if output.resolve() in (data.resolve(), protocol.resolve()):
+        raise ParameterError(f"{output} is what is read; choose another name", parameter="output")
+    sealed = read_batch_key(batch_key)
     people, size = encode_file(ctx, spoken, data, output, first_user, sealed)
     told = {"written": str(output), "people": people, "first_user": first_user, "next_user": first_user + people}
     rows = [
@@ -191,14 +188,12 @@ def collect(
     outputs = Outputs.checked(protocol, output, report, plot, force)
     single, trusted = reports or [], gateway or []
     _check_inputs([*single, *trusted], output, checkpoint)
-    with blaming("--batch-key"):
-        sealed = read_batch_key(batch_key)
+    sealed = read_batch_key(batch_key)
     reading = Reading(spoken.collector(), Places())
     if checkpoint is not None:
-        with blaming("--checkpoint"):
-            check_writable(checkpoint, force=True)
-            if checkpoint.exists():
-                reading = load_checkpoint(checkpoint, spoken)
+        check_writable(checkpoint, True, "checkpoint")
+        if checkpoint.exists():
+            reading = load_checkpoint(checkpoint, spoken)
     before = reading.collector.reports
 
     def save() -> None:
@@ -217,7 +212,7 @@ def collect(
 
 def _check_inputs(files: list[Path], output: Path, checkpoint: Path | None) -> None:
     """Refuse files that are no plain files, or that are named twice, before any is read."""
-    from sfumato.plain_files import open_plain
+    from sfumato.codec import open_plain
 
     if not files:
         raise ParameterError("which reports? give REPORTS, files of single reports, or --gateway FILE")
@@ -257,7 +252,7 @@ def simulate(
     from sfumato.cli.local_results import comparison
     from sfumato.cli.local_words import compared, rejected_lines
     from sfumato.cli.progress import counting
-    from sfumato.cli.words import counted
+    from sfumato.faces.words import counted
 
     spoken = _load(protocol)
     if data is None and people is None:
@@ -335,8 +330,7 @@ def plan(
         spoken = _load(protocol)
     else:
         spoken = protocol_of(kind, box, epsilon, given)
-    with blaming("--people" if error is None else "--error", "--confidence"):
-        made = sf.local.plan(spoken, people=people, error=error, confidence=confidence)
+    made = sf.local.plan(spoken, people=people, error=error, confidence=confidence)
     show_plan(ctx, made, {"people": people} if error is None else {"error": error})
 
 

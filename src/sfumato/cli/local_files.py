@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sfumato.cli.options import holding
+from sfumato.codec import open_plain, read_plain
 from sfumato.errors import FileFormatError, ParameterError
 from sfumato.local.collector import Collector
 from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
 from sfumato.local.wire import RejectedError, check_key, unpack_batches
-from sfumato.plain_files import open_plain, read_plain
 
 EVERY = 2.0  # seconds between checkpoints
 _PIECE = 2**20
@@ -147,8 +148,9 @@ class Reading:
 
 def read_batch_key(path: Path | None) -> bytes | None:
     """The bytes of a file as a key that seals batches."""
-    key = None if path is None else read_plain(path, _LARGEST_KEY, "a key")
-    check_key(key)
+    with holding("--batch-key"):
+        key = None if path is None else read_plain(path, _LARGEST_KEY, "a key")
+        check_key(key)
     return key
 
 
@@ -173,7 +175,8 @@ def save_checkpoint(path: Path, reading: Reading) -> None:
 
 def load_checkpoint(path: Path, protocol: Protocol) -> Reading:
     """A collector and its places as a checkpoint left them."""
-    collector, position = Collector.resume(path, protocol)
+    with holding("--checkpoint"):
+        collector, position = Collector.resume(path, protocol)
     if not isinstance(position, dict) or set(position) != {"at", "digests"}:
         raise FileFormatError(f"{path}: not a valid checkpoint (its places are missing)")
     at, digests = position["at"], position["digests"]

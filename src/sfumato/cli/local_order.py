@@ -13,7 +13,6 @@ import typer
 
 import sfumato as sf
 from sfumato.boxfile import read_box
-from sfumato.cli.options import blaming
 from sfumato.cli.progress import counting
 from sfumato.core.box import Categorical, Column
 from sfumato.engines.cells import positions
@@ -56,10 +55,7 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
     if "randomizer" in settings and settings["randomizer"] not in RANDOMIZERS[kind]:
         allowed = ", ".join(RANDOMIZERS[kind])
         raise ParameterError(f"--randomizer for {kind} is one of {allowed}, got {settings['randomizer']!r}")
-    domain = read_box(box)
-    options = ["--box", *(f"--{name.replace('_', '-')}" for name in ("epsilon", *settings))]
-    with blaming(*options):
-        made: Protocol = _CLASSES[kind](domain, epsilon, **settings)
+    made: Protocol = _CLASSES[kind](read_box(box), epsilon, **settings)
     return made
 
 
@@ -95,17 +91,31 @@ class People:
     def __len__(self) -> int:
         return len(self.values[0])
 
+    def some(self, places: Any) -> People:
+        """Those at some places."""
+        return People(self.columns, tuple(np.asarray(values)[places] for values in self.values))
+
     def repeated(self, people: int) -> People:
         """So many people like these, over and over."""
-        places = np.arange(people) % len(self)
-        return People(self.columns, tuple(np.asarray(values)[places] for values in self.values))
+        return self.some(np.arange(people) % len(self))
 
 
 def read_people(path: Path, box: sf.Box) -> Iterator[People]:
-    """The people in a table, one a row; what a record holds never raises."""
+    """The people in a table, one a row, ``AT_ONCE`` in a piece but for the last; what a record holds never raises.
+
+    A file is read in pieces of so many bytes, and where one ends depends on what people hold: no batch ends there.
+    """
     named = sf.Box(dict(zip(box.names, box.columns, strict=True)))
+    waiting, count = list[People](), 0
     for columns in open_table(str(path), named, "row").batches(named, AT_ONCE):
-        yield People(box.names, tuple(map(_held, box.columns, columns)))
+        waiting.append(People(box.names, tuple(map(_held, box.columns, columns))))
+        count += len(waiting[-1])
+        if count >= AT_ONCE:
+            whole = all_people(waiting)
+            yield whole.some(slice(AT_ONCE))
+            waiting, count = [whole.some(slice(AT_ONCE, None))], count - AT_ONCE
+    if count:
+        yield all_people(waiting)
 
 
 def _held(kind: Column, values: Any) -> Any:
@@ -131,8 +141,7 @@ def encode_file(
         whole = Path(folder) / "batches"
         with counting(ctx, f"encoding {data.name}", None) as done, whole.open("wb") as file:
             for piece in read_people(data, protocol.box):
-                with blaming("--first-user"):
-                    file.write(protocol.encode_many(piece, first_user + people, key))
+                file.write(protocol.encode_many(piece, first_user + people, key))
                 people += len(piece)
                 done(len(piece))
         size = whole.stat().st_size

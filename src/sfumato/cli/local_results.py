@@ -11,14 +11,15 @@ import typer
 from rich.text import Text
 
 import sfumato as sf
-from sfumato.cli import words
 from sfumato.cli.local_files import Reading
-from sfumato.cli.local_words import collected_rows, protocol_data, protocol_words, rejected_lines
+from sfumato.cli.local_words import protocol_data, protocol_words, rejected_lines
 from sfumato.cli.options import signing_key
 from sfumato.cli.output import facts, printable, show, table, working
-from sfumato.cli.pictures import draw
 from sfumato.cli.publishing import Outputs, write_report
+from sfumato.drawing.files import draw
 from sfumato.errors import ParameterError
+from sfumato.faces import face_of
+from sfumato.faces.promise import guarantee_words
 from sfumato.local.planning import LocalPlan
 from sfumato.local.protocol import Protocol
 
@@ -44,9 +45,10 @@ def publish_collected(
     taken = f"{collector.reports:,}" + (f" ({collector.reports - before:,} of them new)" if before else "")
     files = [f"{path}  {what}" for path, what in outputs.listed()]
     files += [] if checkpoint is None else [f"{checkpoint}  the checkpoint, to go on from"]
+    face = face_of(release)
     rows = [
-        ("guarantee", [str(release.guarantee), words.guarantee_words(release.guarantee)]),
-        *collected_rows(release),
+        ("guarantee", [str(release.guarantee), guarantee_words(release.guarantee)]),
+        *face.rows(),
         ("reports", [taken]),
         ("rejected", rejected_lines(rejected)),
         ("files", files),
@@ -59,7 +61,7 @@ def publish_collected(
         "reports": collector.reports,
         "new": collector.reports - before,
         "rejected": dict(rejected),
-        **words.release_data(release),
+        **face.common_data(),
     }
     show(ctx, data, Text(f"Collected {printable(protocol_words(collector.protocol))}.", style="bold"), "", facts(rows))
 

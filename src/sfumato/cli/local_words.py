@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.cli.local_order import People
-from sfumato.cli.words import counted, number_words
 from sfumato.core.box import Categorical
+from sfumato.faces.words import counted
 from sfumato.local.density import Density
 from sfumato.local.marginals import Marginals
 from sfumato.local.protocol import Protocol
 from sfumato.local.records import read_records, within
 from sfumato.local.smooth import SmoothQueries
-from sfumato.plotting.collected_panels import shape_words
-from sfumato.releases.collected import CollectedDensity
 from sfumato.releases.marginals import MarginalsRelease
 
 Floats = NDArray[np.float64]
@@ -27,8 +25,6 @@ Facts = list[tuple[str, list[str]]]
 
 _MOST_TABLES = 5_000
 _BLOCK = 2**20  # cosines at a time
-
-TRUST = "local model: every report was randomised on its person's own device, and nobody had to be trusted"
 
 
 def protocol_rows(protocol: Protocol) -> Facts:
@@ -73,27 +69,6 @@ def rejected_lines(rejected: Mapping[str, int]) -> list[str]:
         return ["none"]
     by_reason = sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0]))
     return [f"{total:,}", *(f"{reason}: {count:,}" for reason, count in by_reason)]
-
-
-def collected_rows(release: Any) -> Facts:
-    """What there is to say of a collected release."""
-    rows: Facts = [("trust", [TRUST]), ("content", [shape_words(release)])]
-    if isinstance(release, CollectedDensity):
-        rows.append(("error", [f"each lattice mass has a deviation of about {number_words(release.mass_error)}"]))
-    elif isinstance(release, MarginalsRelease):
-        for name in islice(release.box.names, 4):
-            rows.append((name, _share_lines(release, name)))
-    else:
-        rows.append(("error", [f"each moment has a deviation of about {number_words(release.noise_sd)}"]))
-    return rows
-
-
-def _share_lines(release: MarginalsRelease, name: str) -> list[str]:
-    kind = release.box.columns[release.box.names.index(name)]
-    assert isinstance(kind, Categorical)
-    low, high = release.band(name)
-    cells = zip(kind.categories, release.table(name), low, high, strict=True)
-    return [f"{value}: {100 * share:.3g} % ({100 * a:.3g} to {100 * b:.3g})" for value, share, a, b in islice(cells, 6)]
 
 
 # --- beside the truth -------------------------------------------------------------------------------------

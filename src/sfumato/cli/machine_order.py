@@ -7,7 +7,6 @@ from typing import Any
 
 import sfumato as sf
 from sfumato.checks import one_of
-from sfumato.cli.options import blaming
 from sfumato.cli.publishing import Order, check_names
 from sfumato.errors import ParameterError
 
@@ -18,14 +17,13 @@ _FEW = 3  # columns on which a kernel of distances can bend as the data do
 def kernel_of(kernel: str | None, gamma: float | None, box: sf.Box) -> Any:
     """The kernel of ``--kernel`` and ``--gamma``; by default an RBF for few columns, else a linear one."""
     named = kernel or ("rbf" if box.dimension <= _FEW else "linear")
-    with blaming("--kernel", "--gamma"):
-        one_of("kernel", named, ("rbf", "matern", "polynomial", "linear"))
-        if gamma is None:
-            return named
-        if named == "rbf":
-            return sf.RBF(gamma)
-        if named == "polynomial":
-            return sf.Polynomial(gamma=gamma)
+    one_of("kernel", named, ("rbf", "matern", "polynomial", "linear"))
+    if gamma is None:
+        return named
+    if named == "rbf":
+        return sf.RBF(gamma)
+    if named == "polynomial":
+        return sf.Polynomial(gamma=gamma)
     why = "" if kernel else f", which is the default for more than {_FEW} columns"
     raise ParameterError(f"--gamma goes with --kernel rbf or polynomial, not with {named}{why}")
 
@@ -51,17 +49,14 @@ def machine_order(
         Of ``sf.KernelMachine``.
     """
     check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--label"}, privacy)
-    with blaming("--loss", "--C", "--mechanism", "--expected-rows"):
-        one_of("loss", settings["loss"], _LOSSES)
-        target = sf.KernelMachine(**settings)
-        target.check_box(box)
+    one_of("loss", settings["loss"], _LOSSES)
+    target = sf.KernelMachine(**settings)
+    target.check_box(box)
     basis: Any = "auto"
     if landmarks is not None:
         if isinstance(target.kernel, sf.LinearKernel):
             raise ParameterError("--landmarks goes with other kernels: a linear one is published by its slopes")
-        with blaming("--landmarks"):
-            basis = sf.Landmarks(landmarks)
-            target.check_basis(basis, box)
-    with blaming("--mechanism", "--C"):
-        target.settled(box, None, privacy, basis)  # what cannot be combined is refused here already
+        basis = sf.Landmarks(landmarks)
+        target.check_basis(basis, box)
+    target.settled(box, None, privacy, basis)  # what cannot be combined is refused here already
     return Order(data, box, privacy, basis, target)

@@ -8,9 +8,8 @@ from pathlib import Path
 import typer
 
 from sfumato.checks import one_of
-from sfumato.cli.options import blaming
 from sfumato.errors import ParameterError
-from sfumato.plotting.samples import MOST_GROUPS
+from sfumato.faces.views import MOST_GROUPS
 
 METHODS = ("machine", "naive-bayes")
 _ONLY = {
@@ -21,8 +20,7 @@ _ONLY = {
 
 def check_method(ctx: typer.Context, method: str) -> None:
     """Refuse a method that there is not, and options of the other one."""
-    with blaming("--method"):
-        one_of("method", method, METHODS)
+    one_of("method", method, METHODS)
     for other, options in _ONLY.items():
         for option in options if other != method else ():
             source = ctx.get_parameter_source("strength" if option == "C" else option)

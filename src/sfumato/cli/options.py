@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato as sf
-from sfumato.errors import LedgerError, ParameterError, SchemaError
+from sfumato.errors import LedgerError, MissingFileError, ParameterError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +47,10 @@ def signing_key(ctx: typer.Context) -> Any:
         return None
     from sfumato.releases.signing import Signer
 
-    with blaming("--key"):
+    try:
         return Signer.of(given)
+    except MissingFileError as error:
+        raise MissingFileError(f"--key: {error}") from None
 
 
 # For commands that read private data: their bounds come from a file, never from the data. A command takes
@@ -108,8 +110,7 @@ def declared_file(ctx: typer.Context, path: Path) -> Path | sf.Csv:
     """A file of records, together with what ``--multiline`` declares of it."""
     if not settings(ctx).multiline:
         return path
-    with blaming("--multiline"):
-        return sf.Csv(str(path), multiline=True)
+    return sf.Csv(str(path), multiline=True)
 
 
 def person_unit(text: str | None) -> str | sf.Person:
@@ -123,21 +124,12 @@ def person_unit(text: str | None) -> str | sf.Person:
 
 
 @contextmanager
-def blaming(*options: str) -> Iterator[None]:
-    """Name the option in what the library says about its value: the parameter of that name, else the first."""
+def holding(option: str) -> Iterator[None]:
+    """Name an option that holds a file, or text of its own, in whatever is wrong with that."""
     try:
         yield
     except (ParameterError, SchemaError) as error:
-        words = str(error)
-        name = next((o for o in options if words.startswith(_parameter(o))), None)
-        said = f"{options[0]}: {words}" if name is None else f"{name}{words[len(name) - 2 :]}"
-        raise type(error)(said) from None
-
-
-def _parameter(option: str) -> tuple[str, str]:
-    """How the library's words begin when they are about the parameter of an option."""
-    name = option[2:].replace("-", "_")
-    return f"{name} ", f"{name}="
+        raise type(error)(f"{option}: {error}") from None
 
 
 def examples(*lines: str) -> str:

@@ -18,15 +18,16 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.checks import probability as checked_probability
-from sfumato.cli.options import blaming, declared_file, load
+from sfumato.cli.options import declared_file, load
 from sfumato.cli.output import facts, printable, show
 from sfumato.cli.predictors import Predictor, predictor_of
 from sfumato.cli.progress import counting
-from sfumato.cli.publishing import Facts, check_writable
+from sfumato.cli.publishing import check_writable
 from sfumato.cli.records import AT_ONCE, Piece, open_records, opened_table, regrouped
-from sfumato.cli.words import counted
 from sfumato.engines.files import Csv, File
 from sfumato.errors import ParameterError
+from sfumato.faces.base import Facts
+from sfumato.faces.words import counted
 from sfumato.harmless import cell
 from sfumato.releases.response import Response
 
@@ -58,8 +59,7 @@ class Asked:
     ) -> Asked:
         """Refuse what cannot work, naming the option."""
         predictor = predictor_of(load(ctx, model), model, probability, certain)
-        with blaming("--confidence"):
-            checked_probability("confidence", confidence)
+        checked_probability("confidence", confidence)
         data = declared_file(ctx, new)
         file = open_records(data, predictor.box.names)
         asked = cls(predictor, new, data, file, output, confidence)
@@ -70,8 +70,7 @@ class Asked:
             for path, what in ((model, "the release"), (new, "the new records")):
                 if output.resolve() == path.resolve():
                     raise ParameterError(f"--output: {output} is the file of {what}; choose another name")
-            with blaming("--output"):
-                check_writable(output, force)
+            check_writable(output, force)
         return asked
 
     @property

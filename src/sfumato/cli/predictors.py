@@ -10,9 +10,7 @@ from typing import Any
 from sfumato.cli.records import AT_ONCE, Piece
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.curve import CurveRelease
-from sfumato.releases.machine import MachineRelease
+from sfumato.faces import face_of
 from sfumato.releases.response import Response
 
 _WORK = 10_000_000  # weights that a band looks at, at a time
@@ -140,17 +138,16 @@ class BayesPredictor(Predictor):
         return [*found, _certainties(self.release.certain(points, confidence))] if self.certain else found
 
 
-_PREDICTORS: tuple[tuple[type[Any], type[Predictor]], ...] = (
-    (MachineRelease, MachinePredictor),
-    (CurveRelease, CurvePredictor),
-    (NaiveBayesRelease, BayesPredictor),
-)
+_PREDICTORS: dict[str, type[Predictor]] = {
+    "machine": MachinePredictor,
+    "curve": CurvePredictor,
+    "naive-bayes": BayesPredictor,
+}
 
 
 def predictor_of(release: Any, model: Path, probability: bool = False, certain: bool = False) -> Predictor:
     """What predicts with a release, or a refusal."""
-    for kind, made in _PREDICTORS:
-        if isinstance(release, kind):
-            return made(release, probability, certain)
-    hint = "; use 'sfumato evaluate'" if release.kind in ("function", "density", "grouped-density") else ""
+    if release.kind in _PREDICTORS:
+        return _PREDICTORS[release.kind](release, probability, certain)
+    hint = "; use 'sfumato evaluate'" if face_of(release).use == "evaluate" else ""
     raise ParameterError(f"{model}: a release of kind {release.kind!r}, this needs a learner or a curve{hint}")

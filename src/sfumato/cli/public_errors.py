@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import typer
 
-from sfumato.cli.options import blaming
+from sfumato.cli.options import holding
 from sfumato.cli.predictors import predictor_of
 from sfumato.cli.progress import counting
-from sfumato.cli.publishing import Facts, Order
+from sfumato.cli.publishing import Order
 from sfumato.cli.records import AT_ONCE, open_records
-from sfumato.cli.words import counted
 from sfumato.core.box import Categorical
 from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import ParameterError
+from sfumato.faces.base import Facts
+from sfumato.faces.public_test import PublicTest
+from sfumato.faces.words import counted
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.machine import MachineRelease
-from sfumato.report.machines import PublicTest
 
 
 def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
@@ -31,7 +32,7 @@ def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:
     data
         The private file, which cannot be the public one.
     """
-    with blaming("--public-test"):
+    with holding("--public-test"):
         box, target = order.box, order.target
         if path.exists() and data.exists() and path.samefile(data):
             raise ParameterError(

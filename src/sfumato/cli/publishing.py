@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console, RenderableType
 from rich.text import Text
 
 import sfumato as sf
-from sfumato.cli import words
-from sfumato.cli.options import blaming, declared_file, paying_account, person_unit, signing_key
+from sfumato import drawing, pages
+from sfumato.cli.options import declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
-from sfumato.cli.pictures import check_format, draw
 from sfumato.cli.progress import reading
+from sfumato.cli.sparks import sketched
+from sfumato.drawing.files import check_format, draw
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.extras import need
-
-Facts = list[tuple[str, list[str]]]
+from sfumato.faces import CONFIDENCE, face_of
+from sfumato.faces.base import Facts
+from sfumato.faces.promise import guarantee_words
 
 
 def granted(epsilon: float | None, delta: float, rho: float | None, neighbours: str, person: str | None) -> sf.Privacy:
@@ -32,9 +32,7 @@ def granted(epsilon: float | None, delta: float, rho: float | None, neighbours: 
         raise ParameterError("how much privacy may it cost? give --epsilon E (with an optional --delta D), or --rho R")
     if epsilon is not None and rho is not None:
         raise ParameterError("give either --epsilon or --rho, not both")
-    unit = person_unit(person)
-    with blaming("--epsilon", "--delta", "--rho", "--neighbours"):
-        return sf.Privacy(epsilon, delta, rho, neighbours, unit)
+    return sf.Privacy(epsilon, delta, rho, neighbours, person_unit(person))
 
 
 @dataclass(frozen=True)
@@ -90,22 +88,21 @@ class Outputs:
         cls, data: Path, release: Path, report: Path | None, picture: Path | None, force: bool, test: Path | None = None
     ) -> Outputs:
         """Refuse names that cannot be written, before anything is spent: a release that is lost is lost budget."""
-        given = {"--output": release, "--report": report, "--plot": picture}
+        given = {"output": release, "report": report, "plot": picture}
         seen = {data.resolve(): "the data"} | ({} if test is None else {test.resolve(): "the file of --public-test"})
-        for option, path in given.items():
+        for name, path in given.items():
             if path is None:
                 continue
-            with blaming(option):
-                check_writable(path, force)
-                if path.resolve() in seen:
-                    raise ParameterError(f"{path} is {seen[path.resolve()]}; choose another name")
-                if option == "--plot":
-                    check_format(path)
-            seen[path.resolve()] = f"the file of {option}"
+            check_writable(path, force, name)
+            if path.resolve() in seen:
+                raise ParameterError(f"{path} is {seen[path.resolve()]}; choose another name", parameter=name)
+            if name == "plot":
+                check_format(path)
+            seen[path.resolve()] = f"the file of --{name}"
         if report is not None:
-            need("jinja2", "plot")
-        if report is not None or picture is not None:
-            need("matplotlib", "plot")
+            pages.check_installed()
+        if picture is not None:
+            drawing.check_installed()
         return cls(release, report, picture)
 
     def check_apart(self, account: sf.Account) -> None:
@@ -126,19 +123,32 @@ class Outputs:
         return [(path, what) for path, what in told if path is not None]
 
 
-def check_writable(path: Path, force: bool) -> None:
-    """Refuse a path that is there already, or cannot be written: found out by writing, before anything is spent."""
+def check_writable(path: Path, force: bool, parameter: str = "output") -> None:
+    """Refuse a path that is there already, or cannot be written: found out by writing, before anything is spent.
+
+    Parameters
+    ----------
+    parameter
+        Which one holds the path.
+    """
+    why = _unwritable(path, force)
+    if why is not None:
+        raise ParameterError(f"{path}: {why}", parameter=parameter)
+
+
+def _unwritable(path: Path, force: bool) -> str | None:
     try:
         if not path.parent.is_dir():
-            raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
+            return f"there is no folder {str(path.parent)!r}"
         there = path.exists()
         if there and not path.is_file():
-            raise ParameterError(f"{path}: cannot be written, it is not a file; choose another name")
+            return "cannot be written, it is not a file; choose another name"
         if there and not force:
-            raise ParameterError(f"{path}: is there already; choose another name, or replace it with --force")
+            return "is there already; choose another name, or replace it with --force"
         _try_to_write(path, there)
     except OSError as error:
-        raise ParameterError(f"{path}: cannot be written ({error.strerror}); choose another name") from None
+        return f"cannot be written ({error.strerror}); choose another name"
+    return None
 
 
 def _try_to_write(path: Path, there: bool) -> None:
@@ -224,7 +234,7 @@ def publish(
 def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any) -> None:
     """Write the page, if one was asked for."""
     if outputs.report is not None:
-        from sfumato.report import write
+        from sfumato.pages import write
 
         with working(ctx, "writing the report"):
             write(release, outputs.report, **more)
@@ -232,38 +242,39 @@ def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any
 
 def summarise(
     ctx: typer.Context,
-    release: Any,
+    order: Order,
+    published: tuple[Any, Any],
     outputs: Outputs,
-    left: Any,
-    told: Facts,
-    told_data: Mapping[str, Any],
-    picture: Callable[[Any, Console], RenderableType | None] = lambda _, __: None,
+    more: tuple[Facts, Mapping[str, Any]] = ([], {}),
+    confidence: float = CONFIDENCE,
 ) -> None:
     """Say what happened: the guarantee, what was published, what is left, where the files are.
 
     Parameters
     ----------
-    told, told_data
-        What there is to say of this kind of release, in words and as plain data.
-    picture
-        Draws something small for the terminal.
+    published
+        The release, and what is left of the account.
+    more
+        What there is to say beyond the release itself, in words and as plain data.
     """
+    release, left = published
+    face = face_of(release, confidence)
     data = {
         "written": str(outputs.release),
         "plot": None if outputs.picture is None else str(outputs.picture),
         "report": None if outputs.report is None else str(outputs.report),
         "left": None if left is None else left.words(),
-        **words.release_data(release),
-        **told_data,
+        **face.common_data(),
+        **face.data(),
+        **more[1],
     }
     rows: Facts = [
-        ("guarantee", [str(release.guarantee).partition(";")[0], words.guarantee_words(release.guarantee)]),
-        *told,
+        ("guarantee", [str(release.guarantee).partition(";")[0], guarantee_words(release.guarantee)]),
+        *face.rows(order),
+        *more[0],
         ("account", ["none paid: nothing keeps count of what was spent" if left is None else str(left)]),
         ("files", [f"{path}  {what}" for path, what in outputs.listed()]),
     ]
-    parts: list[Any] = [Text(f"Published {printable(words.title(release))}.", style="bold"), ""]
-    drawn = picture(release, screen())
-    if drawn is not None:
-        parts += [drawn, ""]
-    show(ctx, data, *parts, facts(rows))
+    drawn = sketched(face.sketch(order), screen())
+    parts: list[Any] = [Text(f"Published {printable(face.title)}.", style="bold"), ""]
+    show(ctx, data, *parts, *([] if drawn is None else [drawn, ""]), facts(rows))

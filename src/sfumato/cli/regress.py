@@ -81,7 +81,6 @@ def regress(
     """
     from sfumato.cli.columns import bandwidth_of, regression_box
     from sfumato.cli.curve_order import curve_order, plan_curve
-    from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
     from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
@@ -92,6 +91,6 @@ def regress(
         plan_curve(ctx, order, expected_rows)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    release, left = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
-    write_report(ctx, release, outputs)
-    summarise(ctx, release, outputs, left, curve_rows(release, order), curve_data(release), curve_picture)
+    published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
+    write_report(ctx, published[0], outputs)
+    summarise(ctx, order, published, outputs)

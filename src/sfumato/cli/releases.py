@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-import sfumato as sf
 from sfumato.cli.options import Confidence, load, settings
 from sfumato.cli.output import facts, printable, screen, show, working
 from sfumato.errors import OutsideBoxError, ParameterError
@@ -18,28 +17,30 @@ Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
 
 
-def load_function(ctx: typer.Context, path: Path) -> sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease:
+def load_function(ctx: typer.Context, path: Path) -> Any:
     """Load a release, refusing one that is neither a function nor a group of them."""
+    from sfumato.faces import face_of
+
     release = load(ctx, path)
-    if not isinstance(release, sf.FunctionRelease | sf.GroupedDensityRelease | sf.CurveRelease):
-        other = {"machine": "predict", "naive-bayes": "predict", "value": "inspect", "summary": "answer"}.get(
-            release.kind
-        )
-        hint = "" if other is None else f"; use 'sfumato {other}'"
+    face = face_of(release)
+    if "evaluate" not in face.serves:
+        hint = "" if face.use is None else f"; use 'sfumato {face.use}'"
         raise ParameterError(f"{path}: a release of kind {release.kind!r}, this needs a function{hint}")
     return release
 
 
 def of_group(release: Any, group: str | None) -> Any:
     """The release, or the one of its groups that ``--group`` names."""
+    from sfumato.faces import face_of
+
     if group is None:
         return release
-    if not isinstance(release, sf.GroupedDensityRelease):
+    groups = {str(category): part for category, part in face_of(release).groups.items()}
+    if not groups:
         raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
-    found = [category for category in release.groups if str(category) == group]
-    if not found:
-        raise ParameterError(f"--group must be one of {', '.join(map(str, release.groups))}, got {group!r}")
-    return release[found[0]]
+    if group not in groups:
+        raise ParameterError(f"--group must be one of {', '.join(groups)}, got {group!r}")
+    return groups[group]
 
 
 def output_path(file: Path, given: Path | None, suffix: str) -> Path:
@@ -64,26 +65,32 @@ def output_path(file: Path, given: Path | None, suffix: str) -> Path:
 
 def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
     """Say what a release is and what it promises; of a statistic, also its value."""
-    from sfumato.cli import words
-    from sfumato.plotting.sampled import HEADLINE
+    from sfumato.cli.sparks import sketched
+    from sfumato.faces import face_of
+    from sfumato.faces.promise import HEADLINE, box_lines, guarantee_words, random_lines, receipt_lines
 
     release = load(ctx, file)
-    notes = [f"- {note}" for note in release.guarantee.assumptions]
-    random = words.random_lines(release.guarantee)
-    rows: list[tuple[str, list[str]]] = [
-        ("what", [words.title(release)]),
-        *([("random", random)] if random else []),
-        ("guarantee", [str(release.guarantee).partition(";")[0]]),
-        ("in words", [words.guarantee_words(release.guarantee)]),
-        ("rests on", notes or ["the proofs in docs/proofs alone"]),
-        ("box", words.box_lines(release.box)),
-    ]
-    told, told_data, picture = _told(release, confidence)
+    face, promise = face_of(release, confidence), release.guarantee
+    random = random_lines(promise)
     signed, signed_data = _signed(ctx, file)
-    rows += [*told, ("receipt", words.receipt_lines(release.receipt)), ("signature", [signed])]
-    data = {"file": str(file), "signature": signed_data, **words.release_data(release), **told_data}
-    warning: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
-    show(ctx, data, Text(printable(file), style="bold"), "", *warning, *picture, facts(rows))
+    rows: list[tuple[str, list[str]]] = [
+        ("what", [face.title]),
+        *([("random", random)] if random else []),
+        ("guarantee", [str(promise).partition(";")[0]]),
+        ("in words", [guarantee_words(promise)]),
+        ("rests on", [f"- {note}" for note in promise.assumptions] or ["the proofs in docs/proofs alone"]),
+        ("box", box_lines(release.box)),
+        *face.rows(),
+        *face.details(),
+        ("receipt", receipt_lines(release.receipt)),
+        ("signature", [signed]),
+    ]
+    data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
+    parts: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
+    sketch = face.sketch()
+    drawn = sketched(sketch, screen())
+    parts += [*([] if drawn is None else [drawn]), *([] if sketch is None else [""])]
+    show(ctx, data, Text(printable(file), style="bold"), "", *parts, facts(rows))
 
 
 def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]:
@@ -99,50 +106,6 @@ def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]
         return "none", None
     who = signed_with(contents)[0]
     return f"by the key {who}, not checked: give --trust and the public key", {"key": who, "trusted": False}
-
-
-def _told(release: Any, confidence: float) -> tuple[list[tuple[str, list[str]]], dict[str, Any], list[Any]]:
-    """What there is to say of this kind of release in words and as plain data, and a picture of it."""
-    from sfumato.cli import words
-    from sfumato.plotting.collected_panels import is_collected, reports_of
-
-    if isinstance(release, sf.MachineRelease):
-        from sfumato.cli.machine_words import learner_noise_lines, machine_data, machine_rows
-
-        return [*machine_rows(release), ("noise", learner_noise_lines(release))], machine_data(release), []
-    if isinstance(release, sf.ValueRelease):
-        from sfumato.cli.value_words import noise_rows, value_data, value_facts, value_picture
-        from sfumato.plotting.figures import Figures
-
-        seen = Figures.of(release, confidence)
-        rows = [*value_facts(seen), *noise_rows(release), ("target", words.target_lines(release))]
-        return rows, value_data(seen), [value_picture(seen, screen()), ""]
-    noise = ("noise", words.noise_lines(release.law))
-    if is_collected(release):
-        from sfumato.cli.local_words import collected_rows
-
-        target, reports = ("target", words.target_lines(release)), reports_of(release)
-        return [*collected_rows(release), ("reports", [f"{reports:,}"]), noise, target], {"reports": reports}, []
-    if isinstance(release, sf.DensityRelease | sf.GroupedDensityRelease):
-        from sfumato.cli.density_words import density_data, density_rows
-
-        return [*density_rows(release), noise], density_data(release), []
-    if isinstance(release, sf.CurveRelease):
-        from sfumato.cli.curve_words import curve_data, curve_picture, curve_rows
-
-        picture = [part for part in (curve_picture(release, screen()), "") if part is not None]
-        return [*curve_rows(release), noise], curve_data(release), picture
-    if isinstance(release, sf.NaiveBayesRelease):
-        from sfumato.cli.bayes_words import bayes_data, bayes_rows
-
-        return [*bayes_rows(release), noise], bayes_data(release), []
-    if isinstance(release, sf.SummaryRelease):
-        from sfumato.cli.summary_words import summary_data, summary_rows
-
-        return [*summary_rows(release), noise], summary_data(release), []
-    basis = [f"{release.basis!r}, {release.law.size:,} coefficients"] if isinstance(release, sf.FunctionRelease) else []
-    target = ("target", words.target_lines(release))
-    return [*([("basis", basis)] if basis else []), noise, target], {}, []
 
 
 def evaluate(
@@ -171,6 +134,7 @@ def evaluate(
 ) -> None:
     """Evaluate a release at the points of a CSV file, with its band; every group of one, one after the other."""
     from sfumato.cli.points import read_points, values_csv
+    from sfumato.faces import face_of
 
     release = of_group(load_function(ctx, file), group)
     target = None if output is None else output_path(file, output, ".csv")
@@ -178,7 +142,7 @@ def evaluate(
     settled = {"confidence": confidence, "outside": outside, **({} if include is None else {"include": include})}
     with working(ctx, f"evaluating {len(at):,} points"):
         found = _groups_at(release, at, settled)
-    by = [release.by] if isinstance(release, sf.GroupedDensityRelease) else []
+    by = [name for name in (face_of(release).by,) if name is not None]
     names = [*release.box.names, *by, "value", "low", "high"]
     text = values_csv(names, [[*row, *[group][: len(by)], *rest] for group, row, *rest in found])
     if target is not None:
@@ -194,8 +158,9 @@ def _groups_at(release: Any, at: Any, settled: dict[str, Any]) -> list[tuple[Any
     """Group, point, value and limits, one group after the other; one group without a name where there are none."""
     import numpy as np
 
-    groups = release.parts if isinstance(release, sf.GroupedDensityRelease) else {None: release}
-    rows = []
+    from sfumato.faces import face_of
+
+    groups, rows = face_of(release).groups or {None: release}, []
     # A file from a stranger may hold huge coefficients; what overflows shows in the values.
     with np.errstate(all="ignore"):
         for name, part in groups.items():
@@ -232,7 +197,7 @@ def plot(
 
     A naive Bayes classifier is drawn as its likelihoods, column by column. A statistic is drawn with its limits.
     """
-    from sfumato.cli.pictures import draw
+    from sfumato.drawing.files import draw
 
     release = of_group(load(ctx, file), group)
     path = output_path(file, output, ".png")
@@ -250,7 +215,7 @@ def report(
     confidence: Confidence = 0.95,
 ) -> None:
     """Write one HTML page about a release, for people who will not run any code."""
-    from sfumato.report import write
+    from sfumato.pages import write
 
     release = load(ctx, file)
     path = output_path(file, output, ".html")

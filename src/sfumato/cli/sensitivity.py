@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 import sfumato as sf
-from sfumato.cli.options import blaming, examples
+from sfumato.cli.options import examples
 from sfumato.cli.output import facts, show, table
 from sfumato.errors import ParameterError
 
@@ -53,8 +53,7 @@ def plan(
     """Say how many pairs of neighbours to sample for how much confidence. Nothing is sampled, read or spent."""
     if gamma is None and m is None:
         raise ParameterError("give --gamma G (how often the bound may fall short), --m M (how many pairs), or both")
-    with blaming("--gamma", "--m", "--rho", "--rule"):
-        made = sf.sampler_plan(gamma, m, rho, rule)
+    made = sf.sampler_plan(gamma, m, rho, rule)
     others = {name: _other(gamma, m, rho, name) for name in _RULES if name != rule} | {rule: made}
     ordered = {name: others[name] for name in _RULES}
     told = [

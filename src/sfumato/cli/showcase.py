@@ -16,13 +16,13 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato import demo as clinic
+from sfumato import pages
 from sfumato.boxfile import read_box
-from sfumato.cli.options import blaming, paying_account, settings
+from sfumato.cli.options import paying_account, settings
 from sfumato.cli.output import facts, printable, show, table
-from sfumato.cli.pictures import draw
 from sfumato.cli.publishing import check_writable
+from sfumato.drawing.files import draw
 from sfumato.errors import BudgetExceededError, ParameterError
-from sfumato.extras import need
 
 ACCOUNT = "clinic-demo"
 _EPSILON = 3.0
@@ -51,8 +51,7 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
         Granted to each release.
     """
     privacy = sf.Privacy(epsilon=epsilon)  # refuses a bad epsilon before anything is written
-    for module in ("matplotlib", "jinja2"):  # before anything is spent
-        need(module, "plot")
+    pages.check_installed()  # before anything is spent
     _check_folder(folder)
     with _progress(settings(ctx).json) as step:
         step("simulating the clinic")
@@ -65,16 +64,14 @@ def run_demo(ctx: typer.Context, folder: Path, epsilon: float) -> None:
 
 def _check_folder(folder: Path) -> None:
     """Make the folder; refuse one in which the files cannot be written, before anything is spent."""
-    with blaming("--folder"):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ParameterError(f"{folder}: cannot be made ({error.strerror}); choose another name") from None
-        for name in _inputs():
-            check_writable(folder / name, force=True)
-        for study in clinic.STUDIES:
-            for path in _files(study, folder):
-                check_writable(path, force=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = f"{folder}: cannot be made ({error.strerror}); choose another name"
+        raise ParameterError(why, parameter="folder") from None
+    made = [path for study in clinic.STUDIES for path in _files(study, folder)]
+    for path in (*(folder / name for name in _inputs()), *made):
+        check_writable(path, True, "folder")
 
 
 def _files(study: clinic.Study, folder: Path) -> list[Path]:

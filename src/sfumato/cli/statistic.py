@@ -95,8 +95,6 @@ def statistic(
     from sfumato.cli.columns import bins_of, numbers
     from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
     from sfumato.cli.statistic_order import checked_what, file_name, plan_rows, statistic_box, statistic_order
-    from sfumato.cli.value_words import assumed_lines, noise_rows, value_data, value_facts, value_picture
-    from sfumato.plotting.figures import Figures
 
     checked_what(what)
     privacy = granted(epsilon, delta, rho, neighbours, person)
@@ -108,8 +106,6 @@ def statistic(
         show_plan(ctx, order, expected_rows, partial(plan_rows, order, expected_rows), confidence)
         return
     outputs = Outputs.checked(data, output or file_name(what, domain), report, plot, force)
-    release, left = publish(ctx, order, outputs, f"reading {data.name}", "drawing noise", confidence)
-    write_report(ctx, release, outputs, confidence=confidence)
-    seen, assumed = Figures.of(release, confidence), ("assumed", assumed_lines(release) or ["nothing"])
-    rows = [*value_facts(seen), assumed, *noise_rows(release)]
-    summarise(ctx, release, outputs, left, rows, value_data(seen), lambda _, console: value_picture(seen, console))
+    published = publish(ctx, order, outputs, f"reading {data.name}", "drawing noise", confidence)
+    write_report(ctx, published[0], outputs, confidence=confidence)
+    summarise(ctx, order, published, outputs, confidence=confidence)

@@ -10,10 +10,10 @@ import sfumato as sf
 from sfumato.bases.magnitudes import WIDEST
 from sfumato.checks import one_of, positive_integer, probability
 from sfumato.cli.columns import column_with_kind, known_columns
-from sfumato.cli.options import blaming
-from sfumato.cli.publishing import Facts, Order, check_names
+from sfumato.cli.publishing import Order, check_names
 from sfumato.errors import ParameterError
-from sfumato.plotting.words import listed
+from sfumato.faces.base import Facts
+from sfumato.faces.words import listed
 from sfumato.targets.bounds import Bounds
 from sfumato.targets.statistic import NUMERIC, TABLES
 
@@ -104,16 +104,13 @@ def statistic_order(
         Of its limits, and what a plan is made for.
     """
     check_names(data, dict.fromkeys(box.names, "COLUMN" if what == _BOUNDS else "--column"), privacy)
-    with blaming("--confidence", "--expected-rows"):
-        probability("confidence", confidence)
-        positive_integer("expected_rows", rows)
+    probability("confidence", confidence)
+    positive_integer("expected_rows", rows)
     if what == _BOUNDS:
         _check_bare(settings)
         return Order(data, box, privacy, "auto", Bounds())
-    with blaming("--missing", "--bins", "--probabilities", "--interval-share"):
-        target = sf.Statistic(what, list(box.names), **settings)
-    with blaming("--bins"):
-        target.check_box(box)
+    target = sf.Statistic(what, list(box.names), **settings)
+    target.check_box(box)
     order = Order(data, box, privacy, "auto", target)
     if settings["interval_share"] and not (order.public_rows and settings["missing"] == "none"):
         raise ParameterError(

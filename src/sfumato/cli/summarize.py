@@ -73,7 +73,7 @@ def summarize(
     """
     from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
     from sfumato.cli.summary_order import plan_summary, summary_box, summary_order
-    from sfumato.cli.summary_words import ask_row, summary_data, summary_rows
+    from sfumato.faces.summary import SummaryFace
 
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain = summary_box(column or [], box, data)
@@ -83,7 +83,6 @@ def summarize(
         plan_summary(ctx, order, expected_rows)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    release, left = publish(ctx, order, outputs, f"reading {data.name}", "choosing a degree, drawing noise")
-    write_report(ctx, release, outputs)
-    rows = [*summary_rows(release), ask_row(release, outputs.release)]
-    summarise(ctx, release, outputs, left, rows, summary_data(release))
+    published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a degree, drawing noise")
+    write_report(ctx, published[0], outputs)
+    summarise(ctx, order, published, outputs, ([SummaryFace(published[0]).ask_row(outputs.release)], {}))

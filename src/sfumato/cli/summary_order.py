@@ -11,9 +11,9 @@ import typer
 import sfumato as sf
 from sfumato.checks import positive_integer
 from sfumato.cli.columns import column_with_kind, numbers
-from sfumato.cli.options import blaming
-from sfumato.cli.publishing import Facts, Order, check_names, show_plan
+from sfumato.cli.publishing import Order, check_names, show_plan
 from sfumato.errors import ParameterError
+from sfumato.faces.base import Facts
 
 _ROWS = 10_000  # that a plan is made for where none are expected
 
@@ -57,15 +57,13 @@ def summary_order(data: Path, box: sf.Box, privacy: sf.Privacy, settings: dict[s
     """
     check_names(data, dict.fromkeys(box.names, "--column"), privacy)
     if rows is not None:
-        with blaming("--expected-rows"):
-            positive_integer("expected_rows", rows)
+        positive_integer("expected_rows", rows)
     degree, interactions = _degree(settings["degree"]), _interactions(settings["interactions"])
     if settings["smoothness"] is not None and degree != "auto":
         raise ParameterError("give either --degree or --smoothness, not both")
     _check_noise(settings["noise"], privacy)
-    with blaming("--degree", "--smoothness", "--interactions", "--noise"):
-        target = sf.CosineMoments(degree, settings["smoothness"], interactions, settings["noise"], rows)
-        sf.plan(target, box, privacy, rows or _ROWS)  # whether there is room for so many moments
+    target = sf.CosineMoments(degree, settings["smoothness"], interactions, settings["noise"], rows)
+    sf.plan(target, box, privacy, rows or _ROWS)  # whether there is room for so many moments
     return Order(data, box, privacy, "auto", target)
 
 

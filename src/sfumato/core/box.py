@@ -162,7 +162,7 @@ class Box:
         """The columns, refusing a box that has categories where only numbers make sense."""
         for name, column in zip(self.names, self.columns, strict=True):
             if not isinstance(column, Interval):
-                raise ParameterError(f"column {name!r} is categorical; this needs numeric columns")
+                raise ParameterError(f"column {name!r} is categorical; this needs numeric columns", parameter="box")
         return tuple(c for c in self.columns if isinstance(c, Interval))
 
     @property

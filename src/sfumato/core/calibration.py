@@ -82,7 +82,8 @@ def calibrate(
     if typical > 4 * _LARGEST or (kind == "linf" and size > 10 * scale):
         raise ParameterError(
             f"{size} coefficients of sensitivity {certificate.bound!r} at epsilon={privacy.epsilon!r}, "
-            f"rho={privacy.rho!r} need noise beyond 64-bit integers: choose less extreme values"
+            f"rho={privacy.rho!r} need noise beyond 64-bit integers: choose less extreme values",
+            parameter="epsilon" if privacy.rho is None else "rho",
         )
     return NoiseLaw(kind, size, exponent, scale, certificate), _promise(certificate, privacy, kind, squared, scale)
 

@@ -51,15 +51,17 @@ class Privacy:
                 object.__setattr__(self, name, positive_number(name, getattr(self, name)))
         object.__setattr__(self, "delta", finite_number("delta", self.delta))
         if not 0 <= self.delta < 1 or 0 < self.delta < 1e-300:
-            raise ParameterError(f"delta must lie in [0, 1) and not below 1e-300 unless 0, got delta={self.delta!r}")
+            raise ParameterError.of(
+                "delta", f"must lie in [0, 1) and not below 1e-300 unless 0, got delta={self.delta!r}"
+            )
         if self.rho is not None and self.delta:
-            raise ParameterError(f"rho needs no delta, got rho={self.rho!r}, delta={self.delta!r}")
+            raise ParameterError.of("rho", f"needs no delta, got rho={self.rho!r}, delta={self.delta!r}")
         one_of("neighbours", self.neighbours, RELATIONS)
         if self.unit != "row" and not isinstance(self.unit, Person):
-            raise ParameterTypeError(f"unit must be 'row' or sf.Person(...), got unit={shown(self.unit)}")
+            raise ParameterTypeError.of("unit", f"must be 'row' or sf.Person(...), got unit={shown(self.unit)}")
         if self.gamma is not None:
             if not 0 <= finite_number("gamma", self.gamma) < 1:
-                raise ParameterError(f"gamma must lie in [0, 1), got gamma={self.gamma!r}")
+                raise ParameterError.of("gamma", f"must lie in [0, 1), got gamma={self.gamma!r}")
             object.__setattr__(self, "gamma", float(self.gamma))  # equal grants are written alike
 
     def check_confidence(self, confidence: float) -> None:
@@ -98,7 +100,7 @@ class Guarantee:
         """
         delta = finite_number("delta", delta)
         if not 0 <= delta < 1:
-            raise ParameterError(f"delta must lie in [0, 1), got delta={delta!r}")
+            raise ParameterError.of("delta", f"must lie in [0, 1), got delta={delta!r}")
         found = [math.inf]
         if self.epsilon is not None and self.delta is not None and delta >= self.delta:
             found.append(self._pure_epsilon(delta) if self.delta == 0 else self.epsilon)

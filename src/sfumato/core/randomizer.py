@@ -43,7 +43,7 @@ def exp_below(epsilon: float, factor: Fraction = Fraction(1)) -> Fraction:
 def device_epsilon(epsilon: float) -> float:
     """Epsilon, refusing what is too small for a device's probabilities to be within it, exactly."""
     if positive_number("epsilon", epsilon) < SMALLEST:
-        raise ParameterError(f"epsilon must be at least {SMALLEST} on a device, got epsilon={epsilon!r}")
+        raise ParameterError.of("epsilon", f"must be at least {SMALLEST} on a device, got epsilon={epsilon!r}")
     return float(epsilon)
 
 
@@ -133,7 +133,7 @@ class LikelihoodBit:
 
     def __post_init__(self) -> None:
         if device_epsilon(self.epsilon) > 8:
-            raise ParameterError(f"epsilon must be at most 8 for this randomizer, got epsilon={self.epsilon!r}")
+            raise ParameterError.of("epsilon", f"must be at most 8 for this randomizer, got epsilon={self.epsilon!r}")
 
     @cached_property
     def inner(self) -> float:
@@ -170,7 +170,9 @@ class LogLog:
 
     def __post_init__(self) -> None:
         if device_epsilon(self.epsilon) > 2 * math.log(2):
-            raise ParameterError(f"epsilon must be at most 2 ln 2 for this randomizer, got epsilon={self.epsilon!r}")
+            raise ParameterError.of(
+                "epsilon", f"must be at most 2 ln 2 for this randomizer, got epsilon={self.epsilon!r}"
+            )
         if not 2 <= positive_integer("tries", self.tries) <= 256:
             raise ParameterError(f"tries must lie in [2, 256], got tries={self.tries!r}")
 
@@ -203,7 +205,7 @@ class Codebook:
 
     def __post_init__(self) -> None:
         if not 0.001 <= device_epsilon(self.epsilon) <= 16:  # below, multiples of 2**-16 are too coarse
-            raise ParameterError(f"epsilon must lie in [0.001, 16] for a codebook, got epsilon={self.epsilon!r}")
+            raise ParameterError.of("epsilon", f"must lie in [0.001, 16] for a codebook, got epsilon={self.epsilon!r}")
         if not 2 <= self.size <= 256 or not 1 <= self.near < self.size:
             raise ParameterError(f"a codebook has 1 <= near < size <= 256, got {self!r}")
 

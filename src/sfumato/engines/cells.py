@@ -58,9 +58,10 @@ class Cells:
             if isinstance(kind, Categorical):
                 _check_categories(name, kind, size)
         if self.size > MAX_CELLS:
-            raise ParameterError(
-                f"shape must have at most {MAX_CELLS} cells in all, got {self.size} in shape={self.shape!r}; use fewer "
-                "cells along each column, or fewer columns"
+            raise ParameterError.of(
+                "shape",
+                f"must have at most {MAX_CELLS} cells in all, got {self.size} in shape={self.shape!r}; use fewer "
+                "cells along each column, or fewer columns",
             )
 
     @property

@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 from sfumato.core.box import Categorical, Column
 from sfumato.engines.cells import positions
 from sfumato.engines.files import holds_numbers, is_text
+from sfumato.engines.instants import instant
 from sfumato.errors import SchemaError
 
 Floats = NDArray[np.float64]
 
 # Types that compare by value, and hash alike where they are equal; subclasses may do as they like.
-_COMPARABLE = {str, bytes, bool, int, float, complex, Decimal, Fraction, date, datetime, time, timedelta, UUID}
+_COMPARABLE = {str, bytes, bool, int, float, complex, Decimal, Fraction, date, time, UUID}
+_INSTANTS = {datetime, timedelta, np.datetime64, np.timedelta64}
 
 
 def tabular(data: Any) -> Any:
@@ -184,24 +186,28 @@ def as_arrow(series: Any) -> Any:
 def _key(value: Any) -> Any:
     """A value that can be compared with others; None for any other, and for what does not equal itself."""
     try:
-        if isinstance(value, np.generic):  # its own comparisons look at units, and not at hashes
-            value = _plain(value)
-        elif isinstance(value, str | bytes):  # a subclass may compare in its own way
-            value = str.__str__(value) if isinstance(value, str) else bytes.__bytes__(value)
-        elif type(value) is tuple:
-            parts = [_key(part) for part in value]
-            return None if None in parts else ("tuple", *parts)
-        elif type(value) not in _COMPARABLE and not type(value).__module__.startswith("pandas."):
-            return None
+        if type(value) not in _COMPARABLE:
+            value = _comparable(value)
         return value if value == value and hash(value) is not None else None
     except Exception:  # whatever comparing raises, such as that of a signalling not-a-number
         return None
 
 
+def _comparable(value: Any) -> Any:
+    kind = type(value)
+    of_pandas = kind.__module__.partition(".")[0] == "pandas"  # in other modules from version to version
+    if kind in _INSTANTS or (of_pandas and kind.__name__ in ("Timestamp", "Timedelta")):
+        return instant(value)
+    if isinstance(value, np.generic):
+        return _plain(value)
+    if isinstance(value, str | bytes):  # a subclass may compare in its own way
+        return str.__str__(value) if isinstance(value, str) else bytes.__bytes__(value)
+    if kind is tuple:
+        parts = [_key(part) for part in value]
+        return None if None in parts else ("tuple", *parts)
+    return value if of_pandas else None
+
+
 def _plain(value: np.generic) -> Any:
-    """A value of numpy's as Python's own, which is equal to the same values; what has a unit stays with it."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return None if np.isnat(value) else ("numpy", value.dtype.str, int(value.astype(np.int64)))
-    if isinstance(value, np.longdouble):
-        return Fraction(*value.as_integer_ratio())
-    return value.item()
+    """A value of numpy's as Python's own, which is equal to the same values."""
+    return Fraction(*value.as_integer_ratio()) if isinstance(value, np.longdouble) else value.item()

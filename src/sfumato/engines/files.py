@@ -206,12 +206,12 @@ class Csv:
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | os.PathLike):
-            raise ParameterTypeError(f"path must be a file's path, got path={shown(self.path)}")
+            raise ParameterTypeError.of("path", f"must be a file's path, got path={shown(self.path)}")
         if not isinstance(self.multiline, bool):
-            raise ParameterTypeError(f"multiline must be True or False, got multiline={shown(self.multiline)}")
+            raise ParameterTypeError.of("multiline", f"must be True or False, got multiline={shown(self.multiline)}")
         object.__setattr__(self, "path", _one_line(os.fspath(self.path)))
         if not self.path.lower().endswith(_ENDINGS):
-            raise ParameterError(f"path must end in {' or '.join(_ENDINGS)}, got path={self.path!r}")
+            raise ParameterError.of("path", f"must end in {' or '.join(_ENDINGS)}, got path={self.path!r}")
 
 
 class CsvFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sfumato.targets.naive_bayes import NaiveBayes
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class PrivateNaiveBayes(PrivateClassifier):
     """A naive Bayes classifier under differential privacy, with the methods of ``sklearn.naive_bayes.GaussianNB``.
 
@@ -68,30 +70,18 @@ class PrivateNaiveBayes(PrivateClassifier):
     1-differential privacy for replacing one row, central model
     """
 
-    release_: NaiveBayesRelease
+    release_: NaiveBayesRelease = field(init=False)
 
-    def __init__(
-        self,
-        likelihood: str = "kernel",
-        *,
-        bandwidth: Any = "auto",
-        bounds: Any = None,
-        classes: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        expected_rows: int | None = None,
-    ) -> None:
-        self.likelihood = likelihood
-        self.bandwidth = bandwidth
-        self.bounds = bounds
-        self.classes = classes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.expected_rows = expected_rows
+    likelihood: str = "kernel"
+    _: KW_ONLY
+    bandwidth: Any = "auto"
+    bounds: Any = None
+    classes: Any = None
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    expected_rows: int | None = None
 
     def predict_proba(self, X: Any) -> Floats:  # noqa: N803
         """``(n_samples, n_classes)``: the probability of each class, in the order of ``classes_``."""

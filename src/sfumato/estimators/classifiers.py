@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ class DecidingClassifier(PrivateClassifier, PrivateLearner):
         return self.release_.probability(points)
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     """A kernel classifier under differential privacy, with the methods of ``sklearn.svm.SVC``.
 
@@ -134,46 +136,27 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     ['left', 'right']
     """
 
-    def __init__(
-        self,
-        loss: Any = "hinge",
-        *,
-        kernel: Any = "rbf",
-        gamma: float = 0.5,
-        degree: int = 3,
-        coef0: float = 1.0,
-        C: float | str = 1.0,  # noqa: N803
-        bounds: Any = None,
-        classes: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        landmarks: Any = None,
-        rank: int | None = None,
-        mechanism: str = "auto",
-        max_norm: float | None = None,
-        expected_rows: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.bounds = bounds
-        self.classes = classes
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.landmarks = landmarks
-        self.rank = rank
-        self.mechanism = mechanism
-        self.max_norm = max_norm
-        self.expected_rows = expected_rows
+    loss: Any = "hinge"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float = 0.5
+    degree: int = 3
+    coef0: float = 1.0
+    C: float | str = 1.0
+    bounds: Any = None
+    classes: Any = None
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    landmarks: Any = None
+    rank: int | None = None
+    mechanism: str = "auto"
+    max_norm: float | None = None
+    expected_rows: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLogisticRegression(LinearLearner, DecidingClassifier):
     """A logistic regression under differential privacy, with the methods of scikit-learn's.
 
@@ -204,32 +187,18 @@ class PrivateLogisticRegression(LinearLearner, DecidingClassifier):
 
     loss = "logistic"
 
-    def __init__(
-        self,
-        C: float | str = "auto",  # noqa: N803
-        *,
-        bounds: Any = None,
-        classes: Any = None,
-        fit_intercept: bool = True,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        mechanism: str = "auto",
-        max_norm: float | None = None,
-        expected_rows: int | None = None,
-    ) -> None:
-        self.C = C
-        self.bounds = bounds
-        self.classes = classes
-        self.fit_intercept = fit_intercept
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.mechanism = mechanism
-        self.max_norm = max_norm
-        self.expected_rows = expected_rows
+    C: float | str = "auto"
+    _: KW_ONLY
+    bounds: Any = None
+    classes: Any = None
+    fit_intercept: bool = True
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    mechanism: str = "auto"
+    max_norm: float | None = None
+    expected_rows: int | None = None
 
     @property
     def coef_(self) -> Floats:

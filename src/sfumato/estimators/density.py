@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 SMALLEST = float(np.finfo(np.float64).tiny)  # 2**-1022: its logarithm is about -708.4
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc]
     """A kernel density estimate under differential privacy, with the methods of ``sklearn.neighbors.KernelDensity``.
 
@@ -79,26 +81,16 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
     (5, 1)
     """
 
-    release_: DensityRelease
+    release_: DensityRelease = field(init=False)
 
-    def __init__(
-        self,
-        bandwidth: Any = "auto",
-        *,
-        bounds: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        post: str = "simplex",
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.bounds = bounds
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.post = post
+    bandwidth: Any = "auto"
+    _: KW_ONLY
+    bounds: Any = None
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    post: str = "simplex"
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 scikit-learn's name
         """Publish the density of X: this spends ``epsilon`` and ``delta``, each time.

@@ -118,10 +118,13 @@ def _list_features(rows: Sequence[Any], width: int | None) -> Features:
 
 
 def _array_features(data: Any) -> Features:
+    no_table = SchemaError(f"X must be a table of numbers, got a {type(data).__name__} that is none")
+    if hasattr(type(data), "__getitem__") and not hasattr(type(data), "__array__"):
+        raise no_table  # numpy would make a list of it, and one value of that would decide how all others are read
     try:
         array = np.asarray(data)
     except Exception:  # the reason may name a value
-        raise SchemaError(f"X must be a table of numbers, got a {type(data).__name__} that is none") from None
+        raise no_table from None
     if array.dtype.kind == "c":
         raise SchemaError("Complex data not supported: X must hold real numbers")
     if array.dtype.kind not in "iufbO":

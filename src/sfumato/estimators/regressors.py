@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class PrivateRegressor(RegressorMixin, PrivateSupervised):  # type: ignore[misc]
         return {"range": self.response_range}
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKernelRegressor(KernelLearner, PrivateRegressor):
     """A kernel regression under differential privacy, with the methods of ``sklearn.kernel_ridge.KernelRidge``.
 
@@ -60,46 +62,27 @@ class PrivateKernelRegressor(KernelLearner, PrivateRegressor):
     array([ 1., -1.])
     """
 
-    def __init__(
-        self,
-        loss: Any = "huber",
-        *,
-        kernel: Any = "rbf",
-        gamma: float = 0.5,
-        degree: int = 3,
-        coef0: float = 1.0,
-        C: float | str = "auto",  # noqa: N803
-        bounds: Any = None,
-        response_range: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        landmarks: Any = None,
-        rank: int | None = None,
-        mechanism: str = "auto",
-        max_norm: float | None = None,
-        expected_rows: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.C = C
-        self.bounds = bounds
-        self.response_range = response_range
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.landmarks = landmarks
-        self.rank = rank
-        self.mechanism = mechanism
-        self.max_norm = max_norm
-        self.expected_rows = expected_rows
+    loss: Any = "huber"
+    _: KW_ONLY
+    kernel: Any = "rbf"
+    gamma: float = 0.5
+    degree: int = 3
+    coef0: float = 1.0
+    C: float | str = "auto"
+    bounds: Any = None
+    response_range: Any = None
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    landmarks: Any = None
+    rank: int | None = None
+    mechanism: str = "auto"
+    max_norm: float | None = None
+    expected_rows: int | None = None
 
 
+@dataclass(eq=False, repr=False)
 class PrivateRidge(LinearLearner, PrivateRegressor):
     """A linear regression with a quadratic penalty under differential privacy, with the methods of scikit-learn's.
 
@@ -133,32 +116,18 @@ class PrivateRidge(LinearLearner, PrivateRegressor):
 
     loss = "squared"
 
-    def __init__(
-        self,
-        C: float | str = "auto",  # noqa: N803
-        *,
-        bounds: Any = None,
-        response_range: Any = None,
-        fit_intercept: bool = True,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        mechanism: str = "auto",
-        max_norm: float | None = None,
-        expected_rows: int | None = None,
-    ) -> None:
-        self.C = C
-        self.bounds = bounds
-        self.response_range = response_range
-        self.fit_intercept = fit_intercept
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.mechanism = mechanism
-        self.max_norm = max_norm
-        self.expected_rows = expected_rows
+    C: float | str = "auto"
+    _: KW_ONLY
+    bounds: Any = None
+    response_range: Any = None
+    fit_intercept: bool = True
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    mechanism: str = "auto"
+    max_norm: float | None = None
+    expected_rows: int | None = None
 
     @property
     def coef_(self) -> Floats:

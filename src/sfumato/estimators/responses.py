@@ -89,4 +89,12 @@ def _entries(y: Any) -> NDArray[Any]:
             raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none") from None
     if not isinstance(y, Sequence) or isinstance(y, str | bytes):
         raise SchemaError(f"y should be a 1d array, got a {type(y).__name__}, which is none")
-    return readable([value[0] if isinstance(value, list | tuple) and len(value) == 1 else value for value in y])
+    return readable([_entry(value) for value in y])
+
+
+def _entry(value: Any) -> Any:
+    """What a row of one value holds."""
+    try:
+        return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    except Exception:  # an object may raise whatever it is asked
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sfumato.targets.smoother import NadarayaWatson
 Floats = NDArray[np.float64]
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKernelSmoother(PrivateRegressor):
     """A Nadaraya-Watson regression under differential privacy: y averaged with the weights of a kernel.
 
@@ -64,28 +66,17 @@ class PrivateKernelSmoother(PrivateRegressor):
     1-differential privacy for replacing one row, central model
     """
 
-    release_: CurveRelease
+    release_: CurveRelease = field(init=False)
 
-    def __init__(
-        self,
-        bandwidth: Any = "auto",
-        *,
-        bounds: Any = None,
-        response_range: Any = None,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        ledger: Payer | None = None,
-        neighbours: str = "replace",
-        expected_rows: int | None = None,
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.bounds = bounds
-        self.response_range = response_range
-        self.epsilon = epsilon
-        self.delta = delta
-        self.ledger = ledger
-        self.neighbours = neighbours
-        self.expected_rows = expected_rows
+    bandwidth: Any = "auto"
+    _: KW_ONLY
+    bounds: Any = None
+    response_range: Any = None
+    epsilon: float = 1.0
+    delta: float = 0.0
+    ledger: Payer | None = None
+    neighbours: str = "replace"
+    expected_rows: int | None = None
 
     def predict(self, X: Any) -> Floats:  # noqa: N803
         """``(n_samples,)``: the mean response at each public point.

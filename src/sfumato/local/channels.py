@@ -236,12 +236,14 @@ class LaplaceChannel(Channel):
         if self.questions > MOST_NUMBERS:
             raise ParameterError(
                 f"randomizer='laplace' answers every question, at most {MOST_NUMBERS:,} of them, got "
-                f"{self.questions:,}: ask fewer questions or use another randomizer"
+                f"{self.questions:,}: ask fewer questions or use another randomizer",
+                parameter="randomizer",
             )
         if self.largest > _LARGEST_REPORT:
             raise ParameterError(
                 f"randomizer='laplace' cannot serve epsilon={self.epsilon!r} over {self.questions} questions: sums "
-                "would not fit into 64 bits; ask fewer questions or use another randomizer"
+                "would not fit into 64 bits; ask fewer questions or use another randomizer",
+                parameter="randomizer",
             )
 
     @property
@@ -295,7 +297,8 @@ class UnitChannel(Channel):
         if not 2 <= self.questions <= MOST_DIRECTIONS:
             raise ParameterError(
                 f"randomizer='privunit' takes 2 to {MOST_DIRECTIONS:,} questions (devices draw 256 directions of so "
-                f"many numbers), got {self.questions:,}: ask fewer questions or use another randomizer"
+                f"many numbers), got {self.questions:,}: ask fewer questions or use another randomizer",
+                parameter="randomizer",
             )
 
     def _directions(self, users: Words) -> Floats:

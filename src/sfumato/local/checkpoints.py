@@ -13,11 +13,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as unpack
 from safetensors.numpy import save as pack
 
-from sfumato import strict_json
+from sfumato.codec import LARGEST_COUNT, exact_keys, read_json, read_plain, write_plain
 from sfumato.errors import FileFormatError, ParameterError, SfumatoError
 from sfumato.local.collector import SEEN, Collector
 from sfumato.local.wire import REASONS
-from sfumato.plain_files import read_plain, write_plain
 
 _LARGEST_HEADER = 2**22
 _LARGEST_RECORD = 2**31  # bytes of the record of who has reported: 16 thousand million people, numbered consecutively
@@ -64,10 +63,9 @@ def _opened(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     header = int.from_bytes(data[:8], "little")
     if len(data) < 8 or header > min(len(data) - 8, _LARGEST_HEADER):
         raise FileFormatError("truncated, or no checkpoint")
-    described = strict_json.loads(data[8 : 8 + header], _LARGEST_HEADER)
-    about = strict_json.loads(described["__metadata__"][_NAME], _LARGEST_HEADER)
-    if set(about) != _ENTRIES:
-        raise ParameterError("it has unexpected or missing entries")
+    described = read_json(data[8 : 8 + header], _LARGEST_HEADER)
+    about = read_json(described["__metadata__"][_NAME], _LARGEST_HEADER)
+    exact_keys(about, _ENTRIES, "it")
     return about, unpack(data)
 
 
@@ -99,7 +97,7 @@ def _consistent(collector: Collector) -> bool:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**62:
+    if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
         raise ParameterError(f"counts are whole numbers, 0 or more, got {value!r}")
     return value
 

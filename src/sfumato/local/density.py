@@ -53,11 +53,15 @@ class Density(Protocol):
         given = self.lattice if isinstance(self.lattice, list | tuple) else (self.lattice,) * self.box.dimension
         shape = tuple(positive_integer("lattice", size) for size in given)
         if len(shape) != self.box.dimension or min(shape) < 2:
-            raise ParameterError(
-                f"lattice needs a number of 2 or more, or one per column ({self.box.dimension}), got {self.lattice!r}"
+            raise ParameterError.of(
+                "lattice",
+                f"needs a number of 2 or more, or one per column ({self.box.dimension}), got {self.lattice!r}",
             )
         if len(shape) > _LARGEST.bit_length() or math.prod(shape) > _LARGEST:
-            raise ParameterError(f"the lattice {self.lattice!r} has too many points, at most {_LARGEST:,} are allowed")
+            raise ParameterError(
+                f"the lattice {self.lattice!r} has too many points, at most {_LARGEST:,} are allowed",
+                parameter="lattice",
+            )
         object.__setattr__(self, "lattice", tuple(shape) if isinstance(self.lattice, list | tuple) else shape[0])
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 

@@ -63,13 +63,15 @@ class Marginals(Protocol):
         if self.walsh.size * self.ways > _LARGEST_LIST:
             raise ParameterError(
                 f"{self.ways}-way marginals of these columns have {self.walsh.size:,} coefficients, which takes each "
-                f"device too long; at most {_LARGEST_LIST // self.ways:,} are allowed: lower ways, or leave out columns"
+                f"device too long; at most {_LARGEST_LIST // self.ways:,} are allowed: lower ways, or leave out "
+                "columns",
+                parameter="ways",
             )
         if self.randomizer == "chebyshev" and set(self.walsh.bits) != {1}:
-            raise ParameterError("randomizer='chebyshev' is for columns of two categories")
+            raise ParameterError("randomizer='chebyshev' is for columns of two categories", parameter="randomizer")
         share = self._best_share() if self.one_way is None else finite_number("one_way", self.one_way)
         if not (0 < share < 1 or (share == 1 and self.ways == 1)):
-            raise ParameterError(f"one_way must lie strictly between 0 and 1, got one_way={self.one_way!r}")
+            raise ParameterError.of("one_way", f"must lie strictly between 0 and 1, got one_way={self.one_way!r}")
         object.__setattr__(self, "one_way", share)
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato import strict_json
 from sfumato.checks import one_of, positive_integer, positive_number, shown
+from sfumato.codec import decode_box, encode_box, read_json, read_plain, write_plain
 from sfumato.core import sampling
-from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
+from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SfumatoError
 from sfumato.local.channels import CHANNELS, Channel, State
@@ -25,7 +24,6 @@ from sfumato.local.frames import file_head, pack_frame
 from sfumato.local.public import public_below, public_words
 from sfumato.local.records import one_record, read_records, within
 from sfumato.local.wire import VERSION, check_key, pack_batch, pack_report, report_size
-from sfumato.plain_files import read_plain, write_plain
 
 if TYPE_CHECKING:
     from sfumato.local.collector import Collector
@@ -75,20 +73,21 @@ class Protocol(ABC):
         if not isinstance(self.box, Box):
             raise ParameterTypeError(f"box must be an sf.Box with public bounds, got {shown(self.box)}")
         if self.box.max_norm is not None:
-            raise ParameterError("a box with max_norm has no meaning on a device here: leave it out")
+            raise ParameterError("a box with max_norm has no meaning on a device here: leave it out", parameter="box")
         object.__setattr__(self, "epsilon", positive_number("epsilon", self.epsilon))
         if positive_integer("users", self.users) > MOST_USERS:
-            raise ParameterError(f"users must be at most {MOST_USERS}, got users={self.users!r}")
+            raise ParameterError.of("users", f"must be at most {MOST_USERS}, got users={self.users!r}")
         if self.seed is None:
             object.__setattr__(self, "seed", int(sampling.words53(1)[0]))
         elif isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed must be a whole number in [0, 2**63), got seed={self.seed!r}")
+            raise ParameterError.of("seed", f"must be a whole number in [0, 2**63), got seed={self.seed!r}")
         one_of("numbers", self.numbers, NUMBERS)
         self.check()
         if self.numbers == "drawn" and self.channel_name in _NOT_DRAWN:
             raise ParameterError(
                 f"randomizer={self.channel_name!r} needs numbers='given': a device that draws its own could pick one "
-                "that counts hundreds of times as much as most; use another randomizer, or number people yourself"
+                "that counts hundreds of times as much as most; use another randomizer, or number people yourself",
+                parameter="randomizer",
             )
 
     # --- what a kind of protocol says -----------------------------------------------------------------------
@@ -167,7 +166,7 @@ class Protocol(ABC):
         if user is None:
             user = drawn = int(sampling.uniform_below(np.array([self.users]))[0])
         users = self._users(user, 1)
-        payload = self._payload(read_records(self.box, one_record(record)), users)
+        payload = self._payload(read_records(self.box, one_record(self.box, record)), users)
         return pack_report(self.fingerprint, payload.tobytes(), drawn)
 
     def encode_many(self, records: Any, first_user: int = 0, key: bytes | None = None) -> bytes:
@@ -195,11 +194,12 @@ class Protocol(ABC):
 
     def _users(self, first: int, count: int) -> Words:
         if isinstance(first, bool) or not isinstance(first, int | np.integer):
-            raise ParameterTypeError(f"user must be a whole number, got user={shown(first)}")
+            raise ParameterTypeError.of("user", f"must be a whole number, got user={shown(first)}")
         if not 0 <= first <= self.users - count:
-            raise ParameterError(
-                f"users must lie in [0, {self.users}), as far as the public randomness reaches, got {first} to "
-                f"{first + count - 1}: make the protocol with a larger users="
+            raise ParameterError.of(
+                "users",
+                f"must lie in [0, {self.users}), as far as the public randomness reaches, got {first} to "
+                f"{first + count - 1}: make the protocol with a larger users=",
             )
         return np.arange(first, first + count, dtype=np.uint64)
 
@@ -248,7 +248,7 @@ class Protocol(ABC):
             "format": "sfumato-protocol",
             "version": VERSION,
             "kind": self.kind,
-            "box": [_column_json(name, kind) for name, kind in zip(self.box.names, self.box.columns, strict=True)],
+            "box": encode_box(self.box)["columns"],
             "named": self.box.named,
             "epsilon": self.epsilon,
             "randomizer": self.channel_name,
@@ -269,21 +269,6 @@ class Protocol(ABC):
         write_plain(path, (json.dumps(self.to_json(), indent=2, allow_nan=False) + "\n").encode())
 
 
-def _column_json(name: str, kind: Column) -> dict[str, Any]:
-    if isinstance(kind, Categorical):
-        return {"name": name, "kind": kind.kind, "categories": list(kind.categories)}
-    return {"name": name, "kind": kind.kind, "low": kind.low, "high": kind.high}
-
-
-_COLUMNS = {"interval": Interval, "integer": Integer, "periodic": Periodic}
-
-
-def _column(data: Mapping[str, Any]) -> Column:
-    if data["kind"] == "categorical":
-        return Categorical(tuple(data["categories"]))
-    return _COLUMNS[one_of("kind", data["kind"], tuple(_COLUMNS))](data["low"], data["high"])
-
-
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a protocol from a JSON file, refusing anything that is not exactly one.
 
@@ -294,7 +279,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     data = read_plain(path, _LARGEST_FILE, "a protocol")
     try:
-        return from_json(strict_json.loads(data))
+        return from_json(read_json(data))
     except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         why = str(error) if isinstance(error, FileFormatError) else f"not a valid sfumato protocol ({error})"
         raise FileFormatError(f"{os.fspath(path)}: {why[:_LONGEST_COMPLAINT]}") from None
@@ -311,8 +296,7 @@ def from_json(data: Any) -> Any:
         raise FileFormatError("not a sfumato protocol")
     if data.get("version") != VERSION or isinstance(data["version"], bool):
         raise FileFormatError(f"protocol version {data.get('version')!r} is unknown, this sfumato speaks {VERSION}")
-    columns = {column["name"]: _column(column) for column in data["box"]}
-    box = Box(columns if data["named"] else list(columns.values()))
+    box = decode_box({"columns": data["box"], "named": data["named"], "max_norm": None})
     kind = kinds[one_of("kind", data["kind"], tuple(kinds))]
     public = {name: data[name] for name in ("seed", "users", "numbers")}
     found = kind(box, data["epsilon"], **public, **data["parameters"])

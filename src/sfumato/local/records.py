@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,81 +11,84 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterTypeError, SchemaError
+from sfumato.values import column, silently
 
 Floats = NDArray[np.float64]
+
+# float() would warn of an imaginary part, and make a number of a date that no calendar holds.
+_NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)
 
 
 def read_records(box: Box, records: Any) -> Floats:
     """``(m, d)`` numbers: a numeric column as it is, a category as its position; NaN where there is none of either.
 
     ``records`` are an array ``(m, d)``, a table with the box's columns, or a list of rows (sequences, or mappings from
-    names). Only the form may raise: what is held never does.
+    names; of one column, also plain values). Only the shape of an array and the names of a table may raise: whatever a
+    row is, and whatever it holds, it is one record, and a row that lacks a value or has too many has none.
     """
+    with silently():  # a warning that depends on values would be an output
+        return _read(box, records)
+
+
+def _read(box: Box, records: Any) -> Floats:
     if isinstance(records, np.ndarray) and records.dtype.kind in "iufb":
         matrix = records.reshape(-1, 1) if records.ndim == 1 and box.dimension == 1 else records
         if matrix.ndim != 2 or matrix.shape[1] != box.dimension:
             raise SchemaError(f"records must have shape (m, {box.dimension}), got shape {records.shape}")
         columns: list[Any] = list(matrix.T)
-    elif hasattr(records, "columns") and not isinstance(records, np.ndarray):
-        there = getattr(records, "column_names", None) or list(records.columns)  # of pyarrow, columns are no names
+    elif _is_table(records):
+        # Of pyarrow, columns are no names.
+        there = records.column_names if hasattr(type(records), "column_names") else list(records.columns)
         missing = [name for name in box.names if name not in there]
         if missing:
             raise SchemaError(f"the records have no column {missing[0]!r}")
-        columns = [_column(records[name]) for name in box.names]
+        columns = [column(records[name]) for name in box.names]
     else:
-        rows = [_row(box, record) for record in _each(records)]
+        rows = [_row(box, record) for record in _each(box, records)]
         columns = [[row[j] for row in rows] for j in range(box.dimension)]
     if (
         isinstance(records, np.ndarray)
         and records.dtype == np.float64
+        and not isinstance(records, np.ma.MaskedArray)
         and not any(isinstance(kind, Categorical) for kind in box.columns)
     ):
         return matrix  # nothing to read: no copy of many people's records
     return np.stack([_codes(kind, values) for kind, values in zip(box.columns, columns, strict=True)], axis=1)
 
 
-def _column(values: Any) -> Any:
-    try:
-        return np.asarray(values)
-    except Exception:  # Arrow raises, and prints, a text that is no UTF-8
-        return _one_by_one(values)
+def _is_table(records: Any) -> bool:
+    """By its type: a series would look for the word among its labels, which are private too."""
+    return hasattr(type(records) if hasattr(type(records), "__array__") else records, "columns")
 
 
-def _each(records: Any) -> list[Any]:
-    try:
-        return list(records)
-    except Exception:
-        if not hasattr(records, "__array__"):  # no column of values: the form is wrong
-            raise
-        return _one_by_one(records)
-
-
-def _one_by_one(values: Any) -> list[Any]:
-    """The values of a column that cannot be read at once; None for each that cannot be read at all."""
-    stored = getattr(values, "array", values)  # of pandas: by position, whatever the index
-    return [_value(stored, place) for place in range(len(stored))]
-
-
-def _value(stored: Any, place: int) -> Any:
-    try:
-        return stored[place]
-    except Exception:  # whatever a person holds, nothing shows
-        return None
+def _each(box: Box, records: Any) -> Iterable[Any]:
+    if isinstance(records, np.ndarray) and records.ndim != 1 and records.shape[1:] != (box.dimension,):
+        raise SchemaError(f"records must have shape (m, {box.dimension}), got shape {records.shape}")
+    return column(records) if hasattr(type(records), "__array__") else list(records)
 
 
 def _row(box: Box, record: Any) -> Sequence[Any]:
+    try:
+        values = _values(box, record)
+    except Exception:  # an object may raise whatever it is asked: nothing shows
+        values = None
+    return [None] * box.dimension if values is None else values
+
+
+def _values(box: Box, record: Any) -> Sequence[Any] | None:
+    """A record's values in the order of the box; None if they are not as many, or not so called."""
     if isinstance(record, Mapping):
-        missing = [name for name in box.names if name not in record]
-        if missing:
-            raise SchemaError(f"the record has no column {missing[0]!r}")
         return [record[name] for name in box.names]
-    values = list(record) if np.iterable(record) and not isinstance(record, str | bytes) else [record]
-    if len(values) != box.dimension:
-        raise SchemaError(f"a record must have {box.dimension} values, got {len(values)}")
-    return values
+    if isinstance(record, str | bytes) or not np.iterable(record):
+        return [record] if box.dimension == 1 else None
+    values = list(itertools.islice(record, box.dimension + 1))  # there may be more than any memory holds
+    return values if len(values) == box.dimension else None
 
 
 def _codes(kind: Any, values: Any) -> Floats:
+    if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
+        hidden, values = np.ma.getmaskarray(values), np.array(values, dtype=object)
+        values[hidden] = None
     if isinstance(kind, Categorical):
         places = {category: place for place, category in enumerate(kind.categories)}
         array = np.asarray(values) if isinstance(values, np.ndarray) else None
@@ -109,9 +113,9 @@ def _place(places: Mapping[Any, int], value: Any) -> float:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, complex | np.complexfloating) or (isinstance(value, np.ndarray) and _odd(value)):
-        return np.nan  # float() would warn, and a warning that depends on values is an output
     try:
+        if isinstance(value, _NO_NUMBERS) or (isinstance(value, np.ndarray) and _odd(value)):
+            return np.nan
         return float(_plain(value))
     except Exception:  # whatever a person holds, nothing shows
         return np.nan
@@ -137,8 +141,16 @@ def within(box: Box, codes: Floats) -> Floats:
     return columns
 
 
-def one_record(record: Any) -> Any:
-    """A single record as a list of one."""
+def one_record(box: Box, record: Any) -> Any:
+    """A single record as a list of one; the person's own device may say that its form is wrong."""
     if isinstance(record, str) or (isinstance(record, np.ndarray) and record.ndim > 1):
         raise ParameterTypeError(f"record must be one row: a sequence or a mapping, got {type(record).__name__}")
-    return [record]
+    if isinstance(record, Mapping):
+        missing = [name for name in box.names if name not in record]
+        if missing:
+            raise SchemaError(f"the record has no column {missing[0]!r}")
+        return [record]
+    values = list(record) if np.iterable(record) and not isinstance(record, bytes) else [record]
+    if len(values) != box.dimension:
+        raise SchemaError(f"a record must have {box.dimension} values, got {len(values)}")
+    return [values]

@@ -54,12 +54,13 @@ class SmoothQueries(Protocol):
             object.__setattr__(self, "interactions", int(self.interactions))
         size = basis.size(self.box)
         if size < 2:
-            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
+            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more", parameter="degree")
         if size * self.box.dimension > _LARGEST_LIST:
             raise ParameterError(
                 f"{size:,} moments of {self.box.dimension} columns take each device too long; at most "
                 f"{_LARGEST_LIST // self.box.dimension:,} are allowed: lower degree, use interactions=2 (or 1), or "
-                "leave out columns"
+                "leave out columns",
+                parameter="degree",
             )
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 

@@ -85,9 +85,11 @@ class Batch:
 def check_key(key: bytes | None) -> None:
     """Refuse what is no key."""
     if key is not None and not isinstance(key, bytes):
-        raise ParameterTypeError(f"key must be bytes that only the gateway and the collector hold, got {type(key)}")
+        raise ParameterTypeError.of(
+            "key", f"must be bytes that only the gateway and the collector hold, got {type(key)}"
+        )
     if key is not None and len(key) < SHORTEST_KEY:
-        raise ParameterError(f"key must have {SHORTEST_KEY} bytes or more, got {len(key)}: take 32 random ones")
+        raise ParameterError.of("key", f"must have {SHORTEST_KEY} bytes or more, got {len(key)}: take 32 random ones")
 
 
 def seal(key: bytes, data: bytes | memoryview) -> bytes:

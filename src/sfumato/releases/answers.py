@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtri
 
 from sfumato.core.calibration import NoiseLaw
-from sfumato.releases.uncertainty import DRAWS, coverage_rank, noise_deviation, simulated_sums
+from sfumato.laws import noise_deviation
+from sfumato.releases.uncertainty import DRAWS, coverage_rank, simulated_sums
 
 Floats = NDArray[np.float64]
 

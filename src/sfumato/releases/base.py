@@ -82,6 +82,6 @@ class Release(ABC):
             An Ed25519 private key that signs the file: a path to a PEM file, its bytes, or an ``Ed25519PrivateKey``.
             ``sfumato keys new`` makes one. Whoever trusts its public half reads it with ``sf.load(path, trust=...)``.
         """
-        from sfumato.releases.io import save
+        from sfumato.releases.saving import save
 
         save(self, path, key)

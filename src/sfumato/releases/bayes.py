@@ -15,19 +15,20 @@ from sfumato.bases.columns import certify_columns, tables_of
 from sfumato.bases.lattice import MassLattice
 from sfumato.bases.shares import check_cells
 from sfumato.checks import one_of, probability
+from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease, decode_lattice
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.masses import INCLUDES
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
+from sfumato.values import column
 
 Floats = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ class NaiveBayesRelease(Shown, Release):
     def _columns(self, points: Any) -> list[NDArray[Any]]:
         names = self.box.names
         if isinstance(points, Mapping):
-            found = [np.atleast_1d(np.asarray(points[name])) for name in names if name in points]
+            found = [np.atleast_1d(_values(points[name])) for name in names if name in points]
         elif isinstance(points, np.ndarray | list | tuple):
             array = points if isinstance(points, np.ndarray) else np.asarray(points, dtype=object)
             array = array[:, None] if array.ndim == 1 and len(names) == 1 else array
@@ -89,7 +90,9 @@ class NaiveBayesRelease(Shown, Release):
                 frame = nw.from_native(points, eager_only=True)
             except TypeError:
                 raise ParameterTypeError(f"points must be a table or an array, got {type(points).__name__}") from None
-            found = [frame[name].to_numpy() for name in names if name in frame.columns]
+            there = [frame[name] for name in names if name in frame.columns]
+            arrow = frame.implementation.is_pyarrow()
+            found = [_values(series.to_native() if arrow else series.to_numpy()) for series in there]
         if len(found) != len(names) or len({len(column) for column in found}) > 1:
             raise ParameterError(f"points must have the columns {list(names)}, all of one length")
         return found
@@ -219,3 +222,8 @@ def _part(
 def resized(law: NoiseLaw, size: int) -> NoiseLaw:
     """The law of a part: its numbers are independent of the others."""
     return NoiseLaw(law.kind, size, law.exponent, law.scale, law.certificate)
+
+
+def _values(values: Any) -> NDArray[Any]:
+    """A column's values: of Arrow's one by one, as numpy reads a gap in a dictionary as its last entry."""
+    return column(values) if hasattr(type(values), "to_pylist") else np.asarray(values)

@@ -15,11 +15,11 @@ from sfumato.bases.expansion import Expansion
 from sfumato.bases.hat import Hat
 from sfumato.bases.measure import to_simplex
 from sfumato.checks import probability, whole_number
+from sfumato.codec import LARGEST_COUNT, exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
-from sfumato.releases.codec import LARGEST_COUNT, exact_keys
+from sfumato.laws import LocalLaw
 from sfumato.releases.function import FunctionRelease
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.uncertainty import half_width_of
 

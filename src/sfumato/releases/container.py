@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as unpack
 from safetensors.numpy import save as pack
 
-from sfumato import strict_json
 from sfumato.bases.base import LARGEST_LATTICE
-from sfumato.checks import shown
-from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
-from sfumato.plain_files import open_plain
+from sfumato.codec import open_plain, read_json
+from sfumato.errors import FileFormatError, ParameterError
 
 Arrays = dict[str, NDArray[np.float64]]
 
@@ -39,13 +36,6 @@ class Contents:
     signature: str | None = None
 
 
-def checked_path(path: str | os.PathLike[str]) -> Path:
-    """A path, refusing what is none."""
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterTypeError(f"path must be a file's path, got path={shown(path)}")
-    return Path(path)
-
-
 def packed(contents: Contents) -> bytes:
     """The bytes of a file."""
     if len(contents.text) > LARGEST_HEADER // 4:  # escapes can make the header longer than the text
@@ -60,10 +50,9 @@ def packed(contents: Contents) -> bytes:
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """All bytes of a plain file of a sensible size and a sensible header."""
-    name = os.fspath(checked_path(path))
     # An array may have long stretches of noughts, which some file systems do not write down: holes alone say nothing.
-    with open_plain(name, solid=False) as file:
-        seen = os.fstat(file.fileno())
+    with open_plain(path, solid=False) as file:
+        name, seen = os.fspath(path), os.fstat(file.fileno())
         if seen.st_size > LARGEST_FILE:
             raise FileFormatError(f"{name}: too large for a release ({seen.st_size} bytes)")
         # But noise does not compress, so a large file that takes little of the disk is mostly holes.
@@ -81,7 +70,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 def unpacked(payload: bytes) -> Contents:
     """What the bytes of a file hold, refusing anything that could be read in two ways."""
     header = int.from_bytes(payload[:8], "little")
-    described = strict_json.loads(payload[8 : 8 + header], LARGEST_HEADER)
+    described = read_json(payload[8 : 8 + header], LARGEST_HEADER)
     metadata = described.get("__metadata__") if isinstance(described, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get(_DOCUMENT), str):
         raise FileFormatError("not a sfumato release")

@@ -13,18 +13,18 @@ from sfumato.bases.lattice import MassLattice
 from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import one_of, probability
+from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.grouped import INDEPENDENT
 from sfumato.releases.masses import INCLUDES
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

@@ -18,11 +18,11 @@ from sfumato.bases.mixture import Mixture, node_positions
 from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells, check_table, shape_of_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import finite_number, one_of, probability, whole_number
+from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.certified import as_stated, check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.conditional import Conditional
 from sfumato.releases.distribution import Distribution
 from sfumato.releases.function import FunctionRelease

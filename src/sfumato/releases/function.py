@@ -14,13 +14,13 @@ from sfumato.bases.expansion import Expansion, SubBox
 from sfumato.bases.origins import Origin, origin_from_json
 from sfumato.bases.smoothness import Smoothness, smoothness_from_json
 from sfumato.checks import one_of, probability
+from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.certified import as_stated, check_certificate, granted_of
-from sfumato.releases.codec import exact_keys
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

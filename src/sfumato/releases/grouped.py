@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.shares import certify_masses, check_cells
+from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import exact_keys
 from sfumato.releases.density import DensityRelease
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 Category = str | int | float

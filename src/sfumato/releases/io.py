@@ -5,46 +5,43 @@ Arrays and text, nothing else: no pickle, no code, a closed list of kinds. docs/
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 import numpy as np
 
-from sfumato import strict_json
 from sfumato._version import __version__
+from sfumato.checks import whole_number
+from sfumato.codec import (
+    LARGEST_COUNT,
+    decode_box,
+    decode_guarantee,
+    decode_law,
+    exact_keys,
+    read_json,
+)
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import SAME_PLACES
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError
 from sfumato.harmless import printable
-from sfumato.plain_files import write_plain
-from sfumato.releases.base import Release
+from sfumato.laws import LocalLaw
+from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes import NaiveBayesRelease
 from sfumato.releases.certified import checked_noise, granted_of
-from sfumato.releases.codec import (
-    decode_box,
-    decode_guarantee,
-    decode_law,
-    decode_receipt,
-    encode_box,
-    encode_guarantee,
-    encode_law,
-)
 from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.container import Contents, packed, read_bytes, unpacked
+from sfumato.releases.container import Contents, read_bytes, unpacked
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density import DensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.machine import MachineRelease
 from sfumato.releases.marginals import MarginalsRelease
-from sfumato.releases.signing import Key, Signer, Trust, check_signature, sign, trusted_keys
+from sfumato.releases.saving import FORMAT_VERSION
+from sfumato.releases.signing import Trust, check_signature, trusted_keys
 from sfumato.releases.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
-FORMAT_VERSION = 1
 _EVERY: tuple[type[Release], ...] = (
     FunctionRelease,
     DensityRelease,
@@ -61,26 +58,6 @@ _COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
-
-
-def save(release: Release, path: str | os.PathLike[str], key: Key | None = None) -> None:
-    """Write a release to one file, signed if a private key is given."""
-    signer = None if key is None else Signer.of(key)
-    document = {
-        "format": "sfumato",
-        "version": FORMAT_VERSION,
-        "library": __version__,
-        "kind": release.kind,
-        "box": encode_box(release.box),
-        "guarantee": encode_guarantee(release.guarantee),
-        "noise": None if release.law is None else encode_law(release.law),
-        "target": [list(pair) for pair in release.target],
-        "receipt": None if release.receipt is None else vars(release.receipt),
-        "content": release.fields(),
-    }
-    arrays = {name: np.ascontiguousarray(values) for name, values in release.arrays().items()}
-    contents = Contents(json.dumps(document, allow_nan=False), arrays)
-    write_plain(path, packed(contents if signer is None else sign(contents, signer)))
 
 
 def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
@@ -104,7 +81,7 @@ def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
         if trusted is not None:
             check_signature(contents, trusted)
         with np.errstate(all="ignore"):  # what overflows is refused, and a stranger's file warns nobody
-            return _rebuilt(strict_json.loads(contents.text), contents)
+            return _rebuilt(read_json(contents.text), contents)
     except FileFormatError as error:
         raise type(error)(f"{name}: {_shortened(error)}") from None
     except MemoryError:  # that is the machine's
@@ -129,7 +106,7 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
         "guarantee": decode_guarantee(document["guarantee"]),
         "law": law,
         "target": tuple((printable(key), printable(value)) for key, value in document["target"]),
-        "receipt": decode_receipt(document["receipt"]),
+        "receipt": _receipt(document["receipt"]),
     }
     if isinstance(law, LocalLaw):
         _check_local(common["guarantee"], document["kind"])
@@ -138,6 +115,14 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
     elif document["kind"] != ValueRelease.kind:
         raise ParameterError("there is no noise law")
     return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], contents.arrays)
+
+
+def _receipt(data: dict[str, Any] | None) -> Receipt | None:
+    if data is None:
+        return None
+    exact_keys(data, set(Receipt.__dataclass_fields__), "the receipt")
+    words = {name: printable(data[name]) for name in data if name != "entry"}
+    return Receipt(entry=whole_number("entry", data["entry"], 1, LARGEST_COUNT), **words)
 
 
 def _check_local(guarantee: Guarantee, kind: str) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sfumato.bases.landmarks import FeatureMap, check_whitened
 from sfumato.bases.learner import ObjectiveNoise, certify_learner
 from sfumato.checks import one_of, whole_number
+from sfumato.codec import decode_exponent, decode_fraction, exact_keys
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.certified import as_stated, check_certificate, checked_noise, granted_of
-from sfumato.releases.codec import decode_exponent, decode_fraction, exact_keys
 
 if TYPE_CHECKING:
     from sfumato.releases.machine import Handed

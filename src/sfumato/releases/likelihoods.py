@@ -18,8 +18,9 @@ from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import OutsideBoxError
+from sfumato.laws import noise_deviation
 from sfumato.releases.density import DensityRelease
-from sfumato.releases.uncertainty import half_width_of, noise_deviation, widths_of_each
+from sfumato.releases.uncertainty import half_width_of, widths_of_each
 
 Floats = NDArray[np.float64]
 Limits = tuple[Floats, Floats]

@@ -18,16 +18,16 @@ from sfumato.bases.learner import Learner, ObjectiveNoise
 from sfumato.bases.losses import loss_from_json
 from sfumato.bases.unit import read_points, to_unit
 from sfumato.checks import positive_number, probability, whole_number
+from sfumato.codec import LARGEST_COUNT, exact_keys
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
-from sfumato.releases.codec import LARGEST_COUNT, exact_keys
 from sfumato.releases.learned import checked_learner, objective_from_json
 from sfumato.releases.response import Response, response_from_json
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import half_width_of, mean_largest
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

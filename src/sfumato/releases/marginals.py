@@ -17,13 +17,13 @@ from sfumato.bases.measure import to_simplex
 from sfumato.bases.shrinkage import posterior_medians, shrunk_to_zero
 from sfumato.bases.walsh import Walsh
 from sfumato.checks import positive_integer, probability
+from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
+from sfumato.laws import LocalLaw
 from sfumato.releases.base import Release
-from sfumato.releases.codec import exact_keys
 from sfumato.releases.collected import check_reports
-from sfumato.releases.local_law import LocalLaw
-from sfumato.releases.showing import Shown
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

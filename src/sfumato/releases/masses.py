@@ -29,7 +29,8 @@ from sfumato.bases.reconstruction import (
 from sfumato.core.box import Box, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
-from sfumato.releases.uncertainty import half_width_of, noise_deviation
+from sfumato.laws import noise_deviation
+from sfumato.releases.uncertainty import half_width_of
 from sfumato.threads import on_one_thread
 
 Floats = NDArray[np.float64]

@@ -33,7 +33,7 @@ class Response:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise ParameterTypeError(f"response must be the name of a column, got response={shown(self.name)}")
+            raise ParameterTypeError.of("response", f"must be the name of a column, got response={shown(self.name)}")
         if (self.classes is None) == (self.range is None):
             raise ParameterError(
                 "declare what the response can be: classes=[...] for a classifier or range=(low, high) for a "
@@ -42,7 +42,7 @@ class Response:
         if self.classes is not None:
             listed = self.classes.tolist() if isinstance(self.classes, np.ndarray) else self.classes
             if isinstance(listed, str) or not isinstance(listed, Sequence):
-                raise ParameterTypeError(f"classes must be a list, got classes={shown(self.classes)}")
+                raise ParameterTypeError.of("classes", f"must be a list, got classes={shown(self.classes)}")
             plain = tuple(c.item() if isinstance(c, np.generic) else c for c in listed)
             object.__setattr__(self, "classes", Categorical(plain).categories)
             if not isinstance(plain[0], str):
@@ -51,7 +51,7 @@ class Response:
         else:
             pair = self.range
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise ParameterTypeError(f"range must be a pair (low, high), got range={shown(pair)}")
+                raise ParameterTypeError.of("range", f"must be a pair (low, high), got range={shown(pair)}")
             column = Interval(pair[0], pair[1])
             if not column.high / 2 - column.low / 2 >= 1e-300:
                 raise ParameterError(f"range is too narrow for 64-bit numbers, got range={pair!r}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato import strict_json
+from sfumato.codec import read_json
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError, ParameterTypeError
 from sfumato.extras import need
 from sfumato.releases.container import Contents
@@ -43,7 +43,7 @@ def _key_bytes(name: str, key: Key) -> bytes:
     if isinstance(key, bytes):
         return key
     if not isinstance(key, str | os.PathLike):
-        raise ParameterTypeError(f"{name} must be a path, bytes or an Ed25519 key, got {type(key).__name__}")
+        raise ParameterTypeError.of(name, f"must be a path, bytes or an Ed25519 key, got {type(key).__name__}")
     try:
         if not Path(key).is_file() or Path(key).stat().st_size > _LARGEST_KEY:
             raise MissingFileError(f"{name}: there is no key in {os.fspath(key)!r}; make one with 'sfumato keys new'")
@@ -51,7 +51,7 @@ def _key_bytes(name: str, key: Key) -> bytes:
     except OSError as error:
         if isinstance(error, MissingFileError):
             raise
-        raise ParameterError(f"{name}: {os.fspath(key)!r} cannot be read ({error.strerror})") from None
+        raise ParameterError(f"{name}: {os.fspath(key)!r} cannot be read ({error.strerror})", parameter=name) from None
 
 
 def private_key(key: Key) -> Any:
@@ -67,7 +67,9 @@ def private_key(key: Key) -> Any:
     except (ValueError, TypeError):  # what it says might hold parts of the key
         found = None
     if not isinstance(found, kind):
-        raise ParameterError("key must be an Ed25519 private key without a password, as 'sfumato keys new' makes one")
+        raise ParameterError.of(
+            "key", "must be an Ed25519 private key without a password, as 'sfumato keys new' makes one"
+        )
     return found
 
 
@@ -82,7 +84,9 @@ def public_key(key: Key) -> Any:
     except (ValueError, TypeError):
         found = None
     if not isinstance(found, kind):
-        raise ParameterError("trust must be an Ed25519 public key, such as the .pub file that 'sfumato keys new' wrote")
+        raise ParameterError.of(
+            "trust", "must be an Ed25519 public key, such as the .pub file that 'sfumato keys new' wrote"
+        )
     return found
 
 
@@ -130,7 +134,7 @@ def signed_with(contents: Contents) -> tuple[str, bytes]:
     """The fingerprint and the signature that a file carries, neither of them checked."""
     if contents.signature is None:
         raise FileFormatError("not signed, and only what a trusted key has signed was to be read")
-    told = strict_json.loads(contents.signature) if isinstance(contents.signature, str) else None
+    told = read_json(contents.signature) if isinstance(contents.signature, str) else None
     if not isinstance(told, dict) or set(told) != {"algorithm", "key", "value"} or told["algorithm"] != "ed25519":
         raise FileFormatError("its signature is of an unknown form")
     try:
@@ -144,7 +148,7 @@ def trusted_keys(trust: Trust) -> dict[str, Any]:
     several = trust if isinstance(trust, Sequence) and not isinstance(trust, str | bytes) else [trust]
     keys = {fingerprint(key): key for key in map(public_key, several)}
     if not keys:
-        raise ParameterError("trust must name one public key or more, got none")
+        raise ParameterError.of("trust", "must name one public key or more, got none")
     return keys
 
 

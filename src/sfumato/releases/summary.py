@@ -25,18 +25,17 @@ from sfumato.bases.quadrature import (
 )
 from sfumato.bases.smoothness import Smooth
 from sfumato.checks import one_of, probability, shown
+from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
+from sfumato.laws import LocalLaw, noise_deviation
 from sfumato.releases.answers import Answer, deviations, half_widths
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of
-from sfumato.releases.codec import decode_rows, exact_keys
 from sfumato.releases.following import Enclosed, Lookout, cosines_at, proved_gap
-from sfumato.releases.local_law import LocalLaw
 from sfumato.releases.questions import Questions
-from sfumato.releases.showing import Shown
-from sfumato.releases.uncertainty import noise_deviation
+from sfumato.upwards import UPWARDS, Shown
 
 Floats = NDArray[np.float64]
 Columns = Sequence[str] | str | None
@@ -135,11 +134,10 @@ class SummaryRelease(Shown, Questions, Release):
         True
         """
         if isinstance(query, str):
-            from sfumato.expressions import ask  # which needs this module
-
             if columns is not None or smoothness is not None:
                 raise ParameterError("a question as text names its columns itself: leave out columns and smoothness")
-            return ask(self, query, confidence, damping)
+            asked: Answer = UPWARDS["ask"](self, query, confidence, damping)
+            return asked
         answers = self.answer_many(
             [query], columns=columns, confidence=confidence, damping=damping, smoothness=smoothness
         )

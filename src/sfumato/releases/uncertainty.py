@@ -121,18 +121,6 @@ def simulated_sums(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
     return np.asarray(np.partition(every, rank - 1, axis=0)[rank - 1])
 
 
-def noise_deviation(law: NoiseLaw) -> float:
-    """The standard deviation of the noise in one coefficient (for a K-norm law: in the root mean square)."""
-    if law.kind == "laplace":
-        return law.deviation * math.sqrt(2)
-    if law.kind == "gaussian":
-        return law.deviation
-    radius = law.deviation * math.sqrt(law.size * (law.size + 1))
-    if law.kind == "l2":
-        return radius / math.sqrt(law.size)
-    return law.deviation * math.sqrt((law.size + 1) * (law.size + 2) / 3)
-
-
 def widths_of_each(law: NoiseLaw, confidence: float) -> Floats:
     """How far noise moves each single coefficient, all at once with this confidence: no simulation is needed."""
     if law.kind == "l2":  # the quantile of its own norm would be generous

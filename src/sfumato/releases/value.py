@@ -15,6 +15,7 @@ from sfumato.bases.moments import Moments
 from sfumato.bases.quantiles import LARGEST_GRID, Grid, Quantiles, check_level
 from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
 from sfumato.checks import finite_number, one_of, positive_number, probability, whole_number
+from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Privacy
@@ -22,9 +23,8 @@ from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.codec import decode_rows, exact_keys
-from sfumato.releases.showing import Shown
 from sfumato.releases.uncertainty import widths_of_each
+from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from sfumato.oracles import Generator, Oracle, fresh_seed, stream
 from sfumato.sampler.pairs import NORMS, Pair, Respond, counted, distance, draw_pair, rows
 from sfumato.sampler.plans import SamplerPlan, sampler_plan
 from sfumato.sampler.watching import watching
-from sfumato.targets.base import Target
+from sfumato.targets.base import Additive, Rehearsable, Target
 from sfumato.targets.sampled import SampledCertificate
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ def sample_sensitivity(
 def _certify(work: Work, plan: SamplerPlan, norm: str, processes: int, progress: bool) -> SampledCertificate:
     """Sample, and say what was found and how."""
     target, box, basis = work.respond.target, work.respond.box, work.respond.basis
-    own = target.influence(box, basis, work.n) if isinstance(target, Target) else None
+    own = target.influence(box, basis, work.n) if isinstance(target, Additive) else None
     with watching("sampling pairs", plan.m, progress) as tick:
         if own is None:
             found, size = _compare(work, plan.m, processes, tick)
@@ -104,6 +104,10 @@ def _certify(work: Work, plan: SamplerPlan, norm: str, processes: int, progress:
 
 
 def _check(target: Any, oracle: Any, box: Any, basis: Any) -> None:
+    if isinstance(target, Target) and not isinstance(target, Rehearsable):
+        raise ParameterTypeError(
+            f"{type(target).__name__} has a proved certificate, and nothing to rehearse or to sample"
+        )
     if not isinstance(target, Target) and not callable(target):
         raise ParameterTypeError(f"target must be a function of records or a target, got target={shown(target)}")
     if not callable(oracle):

@@ -16,7 +16,7 @@ from sfumato.bases.base import LatticeBasis, values_on
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.oracles import Generator, Oracle
-from sfumato.targets.base import Target
+from sfumato.targets.base import Rehearsable
 
 Floats = NDArray[np.float64]
 Pair = tuple[Any, Any]
@@ -39,7 +39,7 @@ class Respond:
 
     def __call__(self, records: Any) -> Any:
         """The response to these made-up records."""
-        if isinstance(self.target, Target):
+        if isinstance(self.target, Rehearsable):
             return self.target.rehearse(records, self.box, self.basis)
         response = self.target(records)
         if callable(response) and self.box is not None:

@@ -68,7 +68,7 @@ def sampler_plan(
 def _dkw(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     """One-sided Dvoretzky-Kiefer-Wolfowitz with Massart's constant, which needs ``rho <= 1/2``."""
     if rho is not None and rho > 0.5:
-        raise ParameterError(f"rho must be at most 1/2 for rule='dkw', got rho={rho!r}")
+        raise ParameterError.of("rho", f"must be at most 1/2 for rule='dkw', got rho={rho!r}")
     if m is None:
         assert gamma is not None
         rho, m = _least_pairs(gamma, rho)
@@ -78,12 +78,14 @@ def _dkw(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     slack = best + math.sqrt(math.log(1 / best) / (2 * m))
     if gamma is None:
         if slack >= 1:
-            raise ParameterError(f"m={m!r} pairs are too few for any gamma below 1; sample more")
+            raise ParameterError(f"m={m!r} pairs are too few for any gamma below 1; sample more", parameter="m")
         return SamplerPlan(m, m, slack, best, "dkw")
     k = math.ceil(m * (1 - gamma + slack))
     if k > m:
         least = _least_pairs(gamma, rho)[1]
-        raise ParameterError(f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'dkw' needs at least m={least}")
+        raise ParameterError(
+            f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'dkw' needs at least m={least}", parameter="m"
+        )
     return SamplerPlan(m, k, gamma, best, "dkw")
 
 
@@ -92,16 +94,18 @@ def _least_pairs(gamma: float, rho: float | None) -> tuple[float, int]:
     if rho is None:
         rho = math.exp(float(lambertw(-gamma / (2 * math.sqrt(math.e)), -1).real) + 0.5)
     if rho >= gamma:
-        raise ParameterError(f"rho must be below gamma={gamma!r} for rule='dkw', got rho={rho!r}")
+        raise ParameterError.of("rho", f"must be below gamma={gamma!r} for rule='dkw', got rho={rho!r}")
     if gamma < 1e-9:
-        raise ParameterError(f"gamma={gamma!r} needs more than 1e19 pairs; take a larger gamma or another rule")
+        raise ParameterError(
+            f"gamma={gamma!r} needs more than 1e19 pairs; take a larger gamma or another rule", parameter="gamma"
+        )
     return rho, math.ceil(math.log(1 / rho) / (2 * (gamma - rho) ** 2))
 
 
 def _exchangeable(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     """A new distance exceeds the k-th smallest of m like ones with probability at most ``1 - k / (m + 1)``."""
     if rho is not None:
-        raise ParameterError(f"rule='exchangeable' has no rho, got rho={rho!r}")
+        raise ParameterError(f"rule='exchangeable' has no rho, got rho={rho!r}", parameter="rule")
     if gamma is None:
         assert m is not None
         return SamplerPlan(m, m, 1 / (m + 1), None, "exchangeable")
@@ -110,7 +114,8 @@ def _exchangeable(gamma: float | None, m: int | None, rho: float | None) -> Samp
         m = least
     if m < least:
         raise ParameterError(
-            f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'exchangeable' needs at least m={least}"
+            f"m={m!r} pairs are too few for gamma={gamma!r}: rule 'exchangeable' needs at least m={least}",
+            parameter="m",
         )
     k = min(m, math.ceil((1 - gamma) * (m + 1)))
     return SamplerPlan(m, k, gamma, None, "exchangeable")
@@ -141,7 +146,7 @@ def _pac(gamma: float | None, m: int | None, rho: float | None) -> SamplerPlan:
     if m < least:
         also = "" if rho is None else f", rho={rho!r}"
         raise ParameterError(
-            f"m={m!r} pairs are too few for gamma={gamma!r}{also}: rule 'pac' needs at least m={least}"
+            f"m={m!r} pairs are too few for gamma={gamma!r}{also}: rule 'pac' needs at least m={least}", parameter="m"
         )
     if rho is None:
         return SamplerPlan(m, m, gamma, math.exp(m * math.log1p(-gamma)), "pac")

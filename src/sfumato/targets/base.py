@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,24 +33,11 @@ class Published:
     basis: Basis
     box: Box
     rows: int | None
-    law: NoiseLaw
+    law: Any  # a noise law; None for what was chosen instead
     guarantee: Guarantee
     receipt: Receipt | None
     privacy: Privacy
     chosen_by: str  # who chose the basis: "auto", "caller" or "data" (paid for)
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The same for a target that chooses: public candidates, and no noise law."""
-
-    values: NDArray[np.float64]
-    basis: Basis
-    box: Box
-    rows: int | None
-    guarantee: Guarantee
-    receipt: Receipt | None
-    law: None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +62,6 @@ class Target(ABC):
     largest: float | None = None  # a public bound on the size of every value, where there is one
     columns: Columns = None
     bases: tuple[type[Basis], ...] = ()  # the kinds of basis that it can be written in
-    chooses: bool = False  # whether it selects public candidates by ``ballots`` instead of perturbing ``coefficients``
 
     def check_box(self, box: Box) -> None:
         """Refuse a box that this target cannot live on, before any data are read."""
@@ -84,10 +70,6 @@ class Target(ABC):
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> Target:
         """The same target with every public parameter that was left open filled in by a public rule."""
         return self
-
-    def door(self, privacy: Privacy) -> Privacy:
-        """The part of the grant that the noise at the door may use; the rest pays for noise inside ``coefficients``."""
-        return privacy
 
     @abstractmethod
     def gather(self, records: Records, box: Box, engine: Engine) -> Any:
@@ -111,36 +93,6 @@ class Target(ABC):
         """The number of coefficients."""
         return basis.size(box)
 
-    def rehearse(self, data: Any, box: Any, basis: Any) -> NDArray[np.float64]:
-        """What would be released without noise, from **made-up or public** data, with errors showing."""
-        raise ParameterTypeError(
-            f"{type(self).__name__} has a proved certificate, and nothing to rehearse or to sample"
-        )
-
-    def influence(self, box: Any, basis: Any, n: int) -> Callable[[Any], NDArray[np.float64]] | None:
-        """For a sum over records: what each of some **made-up or public** records adds to what ``rehearse`` returns."""
-        return None
-
-    def questions(self, basis: Any) -> list[Tuned]:
-        """What was left to be selected by the data, each to be paid for."""
-        if isinstance(basis, Tuned):
-            raise ParameterTypeError("basis=sf.Tuned(...) is for densities; give this target one basis")
-        return []
-
-    def check_answers(self, box: Box, basis: Any) -> None:
-        """Refuse candidates that could not be released, before anything is paid for choosing one of them."""
-        raise ParameterTypeError("this target has nothing to tune")
-
-    def scores(
-        self, question: Tuned, gathered: Any, box: Box, n: int, privacy: Privacy, basis: Any
-    ) -> tuple[list[float], float]:
-        """A private score for each candidate, and how far one record can move any of them."""
-        raise ParameterTypeError("this target has nothing to tune")
-
-    def answered(self, question: Tuned, picked: Any, basis: Any) -> tuple[Target, Any]:
-        """The target and the basis once a question is answered."""
-        raise ParameterTypeError("this target has nothing to tune")
-
     @abstractmethod
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Basis:
         """A basis picked from public quantities only."""
@@ -156,18 +108,6 @@ class Target(ABC):
     @abstractmethod
     def predict(self, basis: Any, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         """What error to expect, from public quantities only."""
-
-    def ballots(self, gathered: Any, basis: Any, box: Box, privacy: Privacy) -> list[Ballot]:
-        """The choices to be made, for a target that chooses; their parts of the grant add up to one."""
-        raise ParameterTypeError("this target chooses nothing")
-
-    def picked(self, basis: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """The public values of the candidates that were chosen."""
-        raise ParameterTypeError("this target chooses nothing")
-
-    def predict_ranks(self, basis: Any, privacy: Privacy, n: int | None, confidence: float) -> Errors:
-        """What error to expect of a choice, in ranks."""
-        raise ParameterTypeError("this target chooses nothing")
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         """The noise to take where the caller leaves the choice."""
@@ -197,3 +137,78 @@ class Errors:
     noise: float
     approximation: float | None
     lower_bound: float | None
+
+
+# --- what some targets have more ----------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A target that selects public candidates by private scores instead of perturbing coefficients."""
+
+    def ballots(self, gathered: Any, basis: Any, box: Box, privacy: Privacy) -> list[Ballot]:
+        """The choices to be made; their parts of the grant add up to one."""
+        ...
+
+    def picked(self, basis: Any, places: Sequence[int]) -> NDArray[np.float64]:
+        """The public values of the candidates that were chosen."""
+        ...
+
+    def predict_ranks(self, basis: Any, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+        """What error to expect of a choice, in ranks."""
+        ...
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A target that can leave public parameters to be selected by the data, each for a part of the grant."""
+
+    def questions(self, basis: Any) -> list[Tuned]:
+        """What was left to be selected by the data, each to be paid for."""
+        ...
+
+    def check_answers(self, box: Box, basis: Any) -> None:
+        """Refuse candidates that could not be released, before anything is paid for choosing one of them."""
+        ...
+
+    def scores(
+        self, question: Tuned, gathered: Any, box: Box, n: int, privacy: Privacy, basis: Any
+    ) -> tuple[list[float], float]:
+        """A private score for each candidate, and how far one record can move any of them."""
+        ...
+
+    def answered(self, question: Tuned, picked: Any, basis: Any) -> tuple[Target, Any]:
+        """The target and the basis once a question is answered."""
+        ...
+
+
+@runtime_checkable
+class Rehearsable(Protocol):
+    """A target that can be run without noise on **made-up or public** data, with errors showing."""
+
+    def rehearse(self, data: Any, box: Any, basis: Any) -> NDArray[np.float64]:
+        """What would be released without noise."""
+        ...
+
+
+@runtime_checkable
+class Additive(Rehearsable, Protocol):
+    """One that is a sum over records: what each of some made-up records adds to what ``rehearse`` returns."""
+
+    def influence(self, box: Any, basis: Any, n: int) -> Callable[[Any], NDArray[np.float64]]:
+        """A function of records, one row for each."""
+        ...
+
+
+@runtime_checkable
+class InsideNoise(Protocol):
+    """A target that draws noise while its coefficients are computed, and pays for it out of the grant."""
+
+    def door(self, privacy: Privacy) -> Privacy:
+        """The part of the grant that the noise at the door may use."""
+        ...
+
+
+def door_of(target: Target, privacy: Privacy) -> Privacy:
+    """The part of the grant that the noise at the door may use: all of it, but for noise inside."""
+    return target.door(privacy) if isinstance(target, InsideNoise) else privacy

@@ -26,9 +26,9 @@ from sfumato.engines.cells import positions
 from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Products
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_deviation, noise_variance
 from sfumato.releases.answers import half_widths
 from sfumato.releases.summary import SummaryRelease
-from sfumato.releases.uncertainty import noise_deviation
 from sfumato.targets.base import Errors, Published, Target
 
 Floats = NDArray[np.float64]
@@ -187,7 +187,7 @@ class CosineMoments(Target):
 
     def _check_size(self, basis: Cosines, box: Box) -> None:
         if basis.size(box) < 2:
-            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more")
+            raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more", parameter="degree")
 
     def _ways(self, box: Box) -> str | int:
         if self.interactions != "auto":
@@ -251,9 +251,11 @@ class CosineMoments(Target):
 
     def _check_noise(self, privacy: Privacy) -> None:
         if self.noise != "gaussian" and privacy.epsilon is None:
-            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}")
+            raise ParameterError(f"noise={self.noise!r} needs epsilon, got rho={privacy.rho!r}", parameter="noise")
         if self.noise == "gaussian" and privacy.rho is None and not privacy.delta:
-            raise ParameterError("noise='gaussian' is never pure: give delta > 0 or rho, or use another noise")
+            raise ParameterError(
+                "noise='gaussian' is never pure: give delta > 0 or rho, or use another noise", parameter="noise"
+            )
 
     def _deviation(self, indices: IndexSet, privacy: Privacy) -> float:
         steps: int = 4**indices.bits
@@ -320,8 +322,7 @@ def _variance(kind: str, indices: IndexSet, privacy: Privacy) -> float:
         assert privacy.epsilon is not None
         return (bound * noise_multiplier(privacy.epsilon, privacy.delta)) ** 2
     assert privacy.epsilon is not None
-    scale = (bound / privacy.epsilon) ** 2
-    return 2 * scale if kind == "laplace" else scale * (size + 1) * (size + 2) / 3
+    return (bound / privacy.epsilon) ** 2 * noise_variance(kind, size)
 
 
 def _too_many(basis: Cosines, box: Box) -> bool:

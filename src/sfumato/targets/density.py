@@ -37,10 +37,11 @@ from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Counts
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_deviation
 from sfumato.releases.density import Choice, DensityRelease
 from sfumato.releases.grouped import INDEPENDENT, GroupedDensityRelease
 from sfumato.releases.masses import NoisyMasses
-from sfumato.releases.uncertainty import half_width_of, mean_largest, noise_deviation
+from sfumato.releases.uncertainty import half_width_of, mean_largest
 from sfumato.targets.bandwidth import rule_of_thumb
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.scores import cross_validation, noise_energy, reconstruction_miss
@@ -93,7 +94,7 @@ class KDE(Target):
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
         if self.by is not None and not isinstance(self.by, str):
-            raise ParameterTypeError(f"by must be the name of a categorical column, got by={shown(self.by)}")
+            raise ParameterTypeError.of("by", f"must be the name of a categorical column, got by={shown(self.by)}")
         object.__setattr__(self, "bandwidth", _frozen(self.bandwidth))
 
     def check_box(self, box: Box) -> None:
@@ -114,9 +115,10 @@ class KDE(Target):
         if self.by is None:
             return box
         if self.by not in box.names or not isinstance(box.columns[box.names.index(self.by)], Categorical):
-            raise ParameterError(
-                f"by must name a categorical column of the box ({list(box.names)}), got by={self.by!r}; "
-                f"declare it as {{{self.by!r}: sf.Categorical([...])}}"
+            raise ParameterError.of(
+                "by",
+                f"must name a categorical column of the box ({list(box.names)}), got by={self.by!r}; "
+                f"declare it as {{{self.by!r}: sf.Categorical([...])}}",
             )
         columns = {n: c for n, c in zip(box.names, box.columns, strict=True) if n != self.by}
         return Box(columns, max_norm=box.max_norm)
@@ -222,7 +224,9 @@ class KDE(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if self.by is not None and law.kind not in INDEPENDENT:
-            raise ParameterError(f"noise={law.kind!r} ties all groups together; with by= use noise='auto'")
+            raise ParameterError(
+                f"noise={law.kind!r} ties all groups together; with by= use noise='auto'", parameter="noise"
+            )
 
     def size(self, basis: Basis, box: Box) -> int:
         return basis.size(self.domain(box)) * len(self.groups(box))

@@ -171,7 +171,8 @@ def _dual_slack(at: Floats, slope: Floats, sign: Floats, steps: float) -> Intege
     alpha = -slope
     terms = np.where(sign == 0, 0.0, np.abs(at) * np.where(at < 0, 1 - alpha, alpha))
     terms *= steps
-    return np.asarray(np.fmin(np.ceil(terms, out=terms).sum(axis=0), len(at) * SLACK), dtype=np.int64)
+    total: Integers = np.fmin(np.ceil(terms, out=terms).sum(axis=0), len(at) * SLACK).astype(np.int64)
+    return total
 
 
 def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:

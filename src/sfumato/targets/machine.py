@@ -106,7 +106,9 @@ class KernelMachine(Target):
             positive_integer("expected_rows", self.expected_rows)
         wanted = "residual" if self.classes is None else "margin"
         if self.loss.on != wanted and not (wanted == "margin" and self.loss.on == "residual"):
-            raise ParameterError(f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'")
+            raise ParameterError(
+                f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'", parameter="loss"
+            )
 
     @property
     def told(self) -> Response:
@@ -123,7 +125,8 @@ class KernelMachine(Target):
         if self.response in box.names:
             raise ParameterError(
                 f"response={self.response!r} is also a column of the box: leave it out of the box, its classes or "
-                "range are declared in the target"
+                "range are declared in the target",
+                parameter="response",
             )
 
     # --- what is settled from public quantities ---------------------------------------------------------------
@@ -136,7 +139,7 @@ class KernelMachine(Target):
         refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
-            raise ParameterError(str(refusals[options[-1]]))
+            raise ParameterError(str(refusals[options[-1]]), parameter="mechanism")
         found = [self._with(m, box, n, privacy, basis) for m in possible]
         found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
         if len(found) == 1 or isinstance(self.C, str):

@@ -111,7 +111,9 @@ class NaiveBayes(Target):
         one_of("likelihood", self.likelihood, ("kernel", "normal"))
         if not isinstance(self.bandwidth, str):
             if not isinstance(self.bandwidth, Sequence | np.ndarray):
-                raise ParameterTypeError(f"bandwidth must be 'auto' or a list, got bandwidth={shown(self.bandwidth)}")
+                raise ParameterTypeError.of(
+                    "bandwidth", f"must be 'auto' or a list, got bandwidth={shown(self.bandwidth)}"
+                )
             object.__setattr__(self, "bandwidth", tuple(KDE(b).bandwidth for b in self.bandwidth))
         KDE("auto" if isinstance(self.bandwidth, tuple) else self.bandwidth, expected_rows=self.expected_rows)
 
@@ -124,11 +126,13 @@ class NaiveBayes(Target):
                 f"the response {self.response!r} must not be among the columns of the box {list(box.names)}"
             )
         if box.max_norm is not None:
-            raise ParameterError("naive Bayes reads columns one at a time: a box with max_norm has no meaning here")
+            raise ParameterError(
+                "naive Bayes reads columns one at a time: a box with max_norm has no meaning here", parameter="box"
+            )
         wanted = len(numeric(box))
         if isinstance(self.bandwidth, tuple) and len(self.bandwidth) != wanted:
-            raise ParameterError(
-                f"bandwidth needs one number per numeric column ({wanted}), got bandwidth={self.bandwidth!r}"
+            raise ParameterError.of(
+                "bandwidth", f"needs one number per numeric column ({wanted}), got bandwidth={self.bandwidth!r}"
             )
         for i, density in self._densities(box):
             density.check_box(alone(box, i))
@@ -221,7 +225,7 @@ class NaiveBayes(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if law.kind not in ("laplace", "gaussian"):
-            raise ParameterError(f"noise={law.kind!r} ties all columns together; use noise='auto'")
+            raise ParameterError(f"noise={law.kind!r} ties all columns together; use noise='auto'", parameter="noise")
 
     def finish(self, published: Published) -> NaiveBayesRelease:
         basis, box, law = published.basis, published.box, published.law

@@ -88,7 +88,9 @@ class PriestleyChao(Target):
         if self.response in box.names:
             raise ParameterError(f"the response {self.response!r} must not be among the columns of the box")
         if not self._width(box) >= 1e-100:  # squares of distances must stay finite
-            raise ParameterError(f"bandwidth={self.bandwidth!r} is too narrow for the column {column!r}")
+            raise ParameterError(
+                f"bandwidth={self.bandwidth!r} is too narrow for the column {column!r}", parameter="bandwidth"
+            )
 
     def gather(self, records: Records, box: Box, engine: Engine) -> Table:
         """All of them: gaps are between neighbours in a sorted table, and no sum over records."""

@@ -107,7 +107,9 @@ class NadarayaWatson(Target):
         object.__setattr__(self, "range", self._response().range)
         object.__setattr__(self, "bandwidth", self._density().bandwidth)
         if isinstance(self.bandwidth, Tuned):
-            raise ParameterError("bandwidth=sf.Tuned(...) is for densities; give a regression a number or 'auto'")
+            raise ParameterError(
+                "bandwidth=sf.Tuned(...) is for densities; give a regression a number or 'auto'", parameter="bandwidth"
+            )
 
     def _response(self) -> Response:
         return Response(self.response, range=self.range)
@@ -145,7 +147,7 @@ class NadarayaWatson(Target):
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
         if law.kind not in INDEPENDENT:
-            raise ParameterError(f"noise={law.kind!r} ties both parts together; use noise='auto'")
+            raise ParameterError(f"noise={law.kind!r} ties both parts together; use noise='auto'", parameter="noise")
 
     def size(self, basis: Basis, box: Box) -> int:
         return 2 * basis.size(box)

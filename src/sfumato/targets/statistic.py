@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,18 @@ from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.passes import Contributions, Counts
 from sfumato.engines.tables import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.laws import noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
-from sfumato.targets.base import Ballot, Chosen, Errors, Published, Target
+from sfumato.targets.base import Ballot, Errors, Published, Target
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
-from sfumato.values import silently
+from sfumato.values import doubles, silently
 
 Floats = NDArray[np.float64]
 
 NUMERIC = ("sum", "mean", "variance", "covariance", "median", "quantiles")
 TABLES = ("count", "histogram", "proportions")
+CHOSEN = ("median", "quantiles")
 _EXPECTED_ROWS = 10_000  # where the number of rows is private, for predictions only
 
 
@@ -115,13 +117,13 @@ class Statistic(Target):
 
     def _check_own(self) -> None:
         if self.sensitivity is None:
-            raise ParameterTypeError(
-                "sensitivity is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
+            raise ParameterTypeError.of(
+                "sensitivity", "is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
             )
         given = {"bins": self.bins, "probabilities": self.probabilities, "interval_share": self.interval_share or None}
         for name, value in given.items():
             if value is not None:
-                raise ParameterError(f"{name} is for built-in statistics, got {name}={value!r}")
+                raise ParameterError.of(name, f"is for built-in statistics, got {name}={value!r}")
         object.__setattr__(self, "sensitivity", check_sensitivity(self.sensitivity))
         one_of("norm", self.norm, NORMS[:3])
         positive_integer("length", self.length)
@@ -130,33 +132,35 @@ class Statistic(Target):
         middle = 0.0 if self.range is None else low / 2 + high / 2
         fallback = middle if self.fallback is None else finite_number("fallback", self.fallback)
         if not low <= fallback <= high:
-            raise ParameterError(f"fallback must lie in range={self.range!r}, got fallback={shown(self.fallback)}")
+            raise ParameterError.of(
+                "fallback", f"must lie in range={self.range!r}, got fallback={shown(self.fallback)}"
+            )
         object.__setattr__(self, "fallback", fallback)
 
     def _check_built_in(self) -> None:
         for name in ("sensitivity", "range", "fallback"):
             got = getattr(self, name)
             if got is not None:
-                raise ParameterError(
-                    f"{name} is for a function of yours; that of a {self.what} is known, got {shown(got)}"
+                raise ParameterError.of(
+                    name, f"is for a function of yours; that of a {self.what} is known, got {shown(got)}"
                 )
         if self.column is not None and not _are_names(self.column):
             raise ParameterTypeError(
                 f"column must be a name or several different names, got column={shown(self.column)}"
             )
         if self.bins is not None and self.what != "histogram":
-            raise ParameterError(f"bins are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
-        levels = self.what in ("median", "quantiles")
+            raise ParameterError.of("bins", f"are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
+        levels = self.what in CHOSEN
         if self.probabilities is not None and self.what != "quantiles":
-            raise ParameterError(f"probabilities are for quantiles, got what={self.what!r}")
+            raise ParameterError.of("probabilities", f"are for quantiles, got what={self.what!r}")
         if self.interval_share:
             probability("interval_share", self.interval_share)
             if not levels:
-                raise ParameterError(f"interval_share is for quantiles, got what={self.what!r}")
+                raise ParameterError.of("interval_share", f"is for quantiles, got what={self.what!r}")
         if self.what == "quantiles":
             asked = (0.25, 0.5, 0.75) if self.probabilities is None else self.probabilities
             if not isinstance(asked, Sequence | np.ndarray) or not len(asked):
-                raise ParameterTypeError(f"probabilities must be a list of one level or more, got {shown(asked)}")
+                raise ParameterTypeError.of("probabilities", f"must be a list of one level or more, got {shown(asked)}")
             object.__setattr__(self, "probabilities", tuple(check_level(level) for level in asked))
 
     @property
@@ -172,11 +176,6 @@ class Statistic(Target):
         if not callable(self.what):
             return self.names
         return [self.column] if isinstance(self.column, str) else self.column
-
-    @property
-    def chooses(self) -> bool:  # type: ignore[override]
-        """Whether values are chosen from a grid instead of perturbed."""
-        return self.what in ("median", "quantiles")
 
     @property
     def largest(self) -> float | None:  # type: ignore[override]
@@ -198,8 +197,10 @@ class Statistic(Target):
         if self.what in NUMERIC:
             domain.intervals()
         if self.what in ("variance", "covariance") and float(np.max(domain.high / 2 - domain.low / 2)) > 1e150:
-            raise ParameterError(f"the square of a column's width is beyond 64-bit floats, got {domain!r}")
-        if self.what in ("median", "quantiles") and domain.dimension != 1:
+            raise ParameterError(
+                f"the square of a column's width is beyond 64-bit floats, got {domain!r}", parameter="column"
+            )
+        if self.what in CHOSEN and domain.dimension != 1:
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
             Cells(domain, self._shape(domain))  # refuses what does not fit
@@ -220,8 +221,8 @@ class Statistic(Target):
         if isinstance(self.bins, Sequence) and len(self.bins) == count:
             return tuple(positive_integer("bins", b) for b in self.bins)
         if isinstance(self.bins, Sequence):
-            raise ParameterError(
-                f"bins needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
+            raise ParameterError.of(
+                "bins", f"needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
             )
         return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
 
@@ -230,6 +231,12 @@ class Statistic(Target):
         if callable(self.what):
             whole_of(records, "a statistic of yours")
         return Source(records, engine)
+
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> Statistic:
+        """The same; quantiles as what they are, something to choose."""
+        if self.what not in CHOSEN:
+            return self
+        return ChosenStatistic(**{one.name: getattr(self, one.name) for one in fields(self)})
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Summary:
         """What is summed over records, which follows from the statistic and the grant."""
@@ -240,7 +247,7 @@ class Statistic(Target):
             return Tally(self.what, self._shape(domain), complete)
         if self.what == "sum":
             return Total(complete)
-        if self.chooses:
+        if self.what in CHOSEN:
             asked = (0.5,) if self.probabilities is None else tuple(self.probabilities)
             return Quantiles.plan(self.what, asked, domain, n, privacy, complete, self.interval_share)
         replaces = privacy.neighbours == "replace"
@@ -293,7 +300,9 @@ class Statistic(Target):
         assert callable(self.what) and self.fallback is not None
         try:
             with silently():
-                numbers = np.asarray(self.what(records), dtype=np.float64).reshape(self.length)
+                found = self.what(records)
+                foreign = hasattr(type(found), "__array__") and not isinstance(found, np.ndarray)
+                numbers = np.asarray(doubles(found) if foreign else found, dtype=np.float64).reshape(self.length)
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -304,24 +313,10 @@ class Statistic(Target):
     def rehearse(self, data: Any, box: Any = None, basis: Any = None) -> Floats:
         """Run your function on **made-up or public** data with errors showing."""
         if not callable(self.what):
-            return super().rehearse(data, box, basis)
+            raise ParameterTypeError(
+                f"{type(self).__name__} has a proved certificate, and nothing to rehearse or to sample"
+            )
         return np.asarray(self.what(data), dtype=np.float64).reshape(self.length)
-
-    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
-        """For each level, a private score of every candidate, and its part of the grant."""
-        assert isinstance(basis, Quantiles)
-        name = self.domain(box).names[0]
-        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
-        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
-        return [
-            Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
-            for level, part in zip(basis.levels, basis.parts, strict=True)
-        ]
-
-    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
-        """The candidates at these places."""
-        assert isinstance(basis, Quantiles)
-        return basis.grid.values()[list(places)]
 
     def predict(self, basis: Summary, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         domain, rows = self.domain(box), n or _EXPECTED_ROWS
@@ -332,14 +327,7 @@ class Statistic(Target):
         wide = float(max(np.max(high - value), np.max(value - low)))
         return Errors(wide * mean, wide, 0.0, None)
 
-    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
-        """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
-        assert isinstance(basis, Quantiles)
-        asked = len(basis.asked)  # the levels beside them only make limits
-        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
-        return Errors(worst[0], worst[1], 0.0, None)
-
-    def finish(self, published: Published | Chosen) -> ValueRelease:
+    def finish(self, published: Published) -> ValueRelease:
         assert isinstance(published.basis, Summary)
         return ValueRelease(
             guarantee=published.guarantee,
@@ -365,11 +353,38 @@ class Statistic(Target):
         return (("target", f"{self.what}{of}"), ("missing values", self.missing))
 
 
+class ChosenStatistic(Statistic):
+    """Quantiles: private scores of public candidates, of which one is chosen for each level."""
+
+    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
+        """For each level, a private score of every candidate, and its part of the grant."""
+        assert isinstance(basis, Quantiles)
+        name = self.domain(box).names[0]
+        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
+        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
+        return [
+            Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
+            for level, part in zip(basis.levels, basis.parts, strict=True)
+        ]
+
+    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
+        """The candidates at these places."""
+        assert isinstance(basis, Quantiles)
+        return basis.grid.values()[list(places)]
+
+    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+        """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
+        assert isinstance(basis, Quantiles)
+        asked = len(basis.asked)  # the levels beside them only make limits
+        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
+        return Errors(worst[0], worst[1], 0.0, None)
+
+
 def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
     """The norm in which sums are certified: that of the noise that is smaller, where the grant leaves a choice."""
     if privacy.epsilon is None or not privacy.delta:
         return "l1" if privacy.rho is None else "l2"
-    laplace = math.sqrt(2) * apart("l1") / privacy.epsilon
+    laplace = math.sqrt(noise_variance("laplace", 1)) * apart("l1") / privacy.epsilon
     return "l1" if laplace <= apart("l2") * noise_multiplier(privacy.epsilon, privacy.delta) else "l2"
 
 
@@ -385,10 +400,10 @@ def _are_names(names: Any) -> bool:
 
 def _pair(limits: Any) -> tuple[float, float]:
     if not isinstance(limits, Sequence | np.ndarray) or len(limits) != 2:
-        raise ParameterTypeError(f"range must be a pair (low, high), got range={shown(limits)}")
+        raise ParameterTypeError.of("range", f"must be a pair (low, high), got range={shown(limits)}")
     low, high = finite_number("range[0]", limits[0]), finite_number("range[1]", limits[1])
     if low >= high:
-        raise ParameterError(f"range must have low < high, got range={limits!r}")
+        raise ParameterError.of("range", f"must have low < high, got range={limits!r}")
     return low, high
 
 

@@ -30,9 +30,9 @@ class Tuned:
 
     def __post_init__(self) -> None:
         if isinstance(self.candidates, str) or not isinstance(self.candidates, Sequence):
-            raise ParameterTypeError(f"candidates must be a list, got candidates={shown(self.candidates)}")
+            raise ParameterTypeError.of("candidates", f"must be a list, got candidates={shown(self.candidates)}")
         frozen = tuple(tuple(c) if isinstance(c, list) else c for c in self.candidates)
         if len(frozen) < 2:
-            raise ParameterError(f"candidates must be two or more, got candidates={self.candidates!r}")
+            raise ParameterError.of("candidates", f"must be two or more, got candidates={self.candidates!r}")
         object.__setattr__(self, "candidates", frozen)
         object.__setattr__(self, "share", probability("share", self.share))

@@ -12,12 +12,14 @@ from harness.reading import (
     arrow_table,
     lists,
     matrix,
+    number_frames,
     numbers,
     objects,
     pandas_frame,
     parquet_file,
     polars_frame,
     polars_lazy,
+    series,
 )
 
 Maker = Callable[[Random, Wanted], Container]
@@ -32,4 +34,4 @@ TABLES: dict[str, Maker] = {
 }
 ARRAYS: dict[str, Maker] = {"array": matrix, "objects": objects}
 LISTS: dict[str, Maker] = {"lists": lists}
-VECTORS: dict[str, Maker] = {"numbers": numbers}
+VECTORS: dict[str, Maker] = {"numbers": numbers, "series": series, "frames of numbers": number_frames}

@@ -19,6 +19,8 @@ import sfumato as sf
 from harness.containers import ARRAYS, FILES, FRAMES, LISTS, TABLES, VECTORS, Maker
 from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
+from sfumato.local.records import read_records, within
+from sfumato.local.wire import unpack_batches
 
 KINDS: dict[str, Any] = {
     **NUMBERS,
@@ -31,6 +33,7 @@ PURE = {"epsilon": 1.0}
 GRANTS = (PURE, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.5})
 BOTH = ("replace", "add-remove")
 Witness = Callable[[Any], None]
+_HEAD = 30  # bytes of a batch before its reports
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Door:
     persons: bool = True
     grants: tuple[dict[str, float], ...] = GRANTS
     bounded: bool = True
-    kind: str = "table"  # or "estimator", "numbers", "command"
+    kind: str = "table"  # or "estimator", "numbers", "command", "reports"
     by_name: bool = False  # whether it asks for columns by their names, which arrays do not have
 
     @property
@@ -74,6 +77,7 @@ class Door:
             "table": TABLES | arrays,
             "command": FILES,
             "estimator": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
+            "reports": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
             "numbers": VECTORS,
         }[self.kind]
 
@@ -221,6 +225,40 @@ def command(name: str, *columns: str, **rest: Any) -> Door:
     return Door(f"command {name}", columns, opened, grants=(PURE,), kind="command", **rest)
 
 
+# --- the local model --------------------------------------------------------------------------------------------
+
+
+def reports(name: str, kind: Any, *columns: str, **rest: Any) -> Door:
+    """A gateway's batch: its head and its length, and what each person's record is read as."""
+    box = _box(columns)
+    protocol = kind(box, 1.0)
+
+    def opened(data: Any, _: sf.Privacy, witness: Witness) -> Any:
+        batch = protocol.encode_many(data, first_user=7)
+        held = within(box, read_records(box, data)).T
+        witness((f"{len(batch)} bytes after {batch[:_HEAD].hex()}", [repr(row) for row in held.tolist()]))
+
+    rest = {"relations": ("replace",), "persons": False, "grants": (PURE,), "kind": "reports"} | rest
+    return Door(name, columns, opened, **rest)
+
+
+def encoding(name: str, *columns: str, **rest: Any) -> Door:
+    """``sfumato local encode``, on a file: how many people there are in which batch."""
+    protocol = sf.local.Density(_box(columns), 1.0)
+
+    def opened(data: Any, _: sf.Privacy, __: Witness) -> Any:
+        from sfumato.cli.app import app
+
+        protocol.save(f"{data}.json")
+        with contextlib.suppress(SystemExit):
+            app(["local", "encode", f"{data}.json", data, "-o", f"{data}.batch", "--force"])
+        with open(f"{data}.batch", "rb") as file:
+            sent = unpack_batches(file.read(), protocol.fingerprint, protocol.channel.width, protocol.channel.bitwise)
+            return [(batch.first, batch.count) for batch in sent]
+
+    return Door(name, columns, opened, relations=("replace",), persons=False, grants=(PURE,), kind="command", **rest)
+
+
 # --- numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -237,7 +275,7 @@ def _select(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
 
 
 def _above(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    for value in data if isinstance(data, list | tuple) else [data]:
+    for value in data if type(data) in (list, tuple) else [data]:
         sf.AboveThreshold(0.0, 1.0, privacy).above(0.0 if several(value) else value)
     return None  # the answers are what was paid for
 
@@ -313,6 +351,10 @@ DOORS = (
               response="c", weight=2),
     command("mean", "x", weight=0.15),
     command("proportions", "g", weight=0.15),
+    reports("reports of a number", sf.local.Density, "x", weight=1),
+    reports("reports of numbers", sf.local.SmoothQueries, "x", "w", weight=1),
+    reports("reports of categories", sf.local.Marginals, "g", "k", weight=2),
+    encoding("command local encode", "x", "w", weight=0.15),
     numbers("noise", lambda data, privacy, _: _noisy(data, privacy, False), weight=4),
     numbers("whole noise", lambda data, privacy, _: _noisy(data, privacy, True), weight=4),
     numbers("select", _select, weight=4, grants=(PURE, {"rho": 0.5})),

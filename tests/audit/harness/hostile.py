@@ -43,6 +43,18 @@ class RudeText(str):
     __eq__ = __hash__ = Rude._fail
 
 
+class RudeList(list):
+    """A list that has no length."""
+
+    __len__ = __getitem__ = __iter__ = Rude._fail
+
+
+class Faceless:
+    """An object that does not say what it is."""
+
+    __class__ = property(Rude._fail)
+
+
 class RudeNumber(float):
     """A number that has no value."""
 
@@ -86,8 +98,23 @@ OBJECTS = (
     *(np.datetime64("2020-01-01"), np.timedelta64(5, "s"), np.void(b"ab"), np.array([(1, 2.0)], "i4,f8")[0]),
     *(Decimal("1E+999999999"), Decimal("-1E-999999999"), Decimal("sNaN123"), fractions.Fraction(10**400, 3)),
     *(10**5000, -(10**5000), RudeText("a"), RudeNumber(0.5), *DEEP),
+    *(range(2**70), range(10**14), np.broadcast_to(0.0, 10**13), RudeList([1, 2]), Faceless()),
     *(int, len, ..., NotImplemented, uuid.UUID(int=1), Exception("a"), memoryview(b"a"), bytearray(b"a"), "9" * 5000),
 )
+
+
+# Each family is one value in several forms: as a name, one person.
+ALIASES = (
+    (1, 1.0, True, Decimal(1), fractions.Fraction(1), np.int8(1), np.float32(1), np.longdouble(1), np.bool_(True)),
+    ("alias", np.str_("alias"), RudeText("alias")),
+    (datetime.datetime(2020, 1, 1), *(np.datetime64("2020", unit) for unit in ("Y", "M", "D", "s", "ns")),
+     *(pd.Timestamp("2020").as_unit(unit) for unit in ("s", "ns"))),
+    (np.datetime64(10**12, "s"), np.datetime64(10**18, "us"), pd.Timestamp(np.datetime64(10**12, "s")),
+     pd.Timestamp(np.datetime64(10**15, "ms"))),
+    (datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin")),
+    (np.timedelta64(2, "h"), np.timedelta64(120, "m"), datetime.timedelta(hours=2), pd.Timedelta(hours=2)),
+    (np.timedelta64(2, "Y"), np.timedelta64(24, "M")),
+)  # fmt: skip
 
 
 def some(values: Sequence[Any], wild: Callable[[Random], Any] | None = None) -> Callable[[Random], Any]:
@@ -137,6 +164,11 @@ class Kind:
     stored: Callable[[Any], Any]
     hostile: Callable[[Random], Any]
     column: Callable[[list[Any]], Any]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether its values tell persons apart; what consists of several values does not."""
+        return self.name.partition("[")[0] not in ("list", "List", "Struct")
 
     def __repr__(self) -> str:
         return self.name
@@ -191,6 +223,10 @@ def _dictionary(values: list[Any]) -> Any:
     return _unchecked(pa.string())(values).dictionary_encode()
 
 
+def _numbers_in_a_dictionary(values: list[Any]) -> Any:
+    return pa.array(values, pa.int64()).dictionary_encode()
+
+
 def _dates_in_a_dictionary(values: list[Any]) -> Any:
     return _viewed(pa.int32(), pa.date32())(values).dictionary_encode()
 
@@ -219,6 +255,7 @@ ARROW = (
     *([_texts("string_view", or_none(UNICODE), _arrow(pa.string_view()))] if hasattr(pa, "string_view") else []),
     _texts("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
     _texts("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
+    _numbers("dictionary of numbers", or_none(MOMENTS), _numbers_in_a_dictionary, int, False),
     _numbers("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
     _numbers("time32", or_none(DATES), _viewed(pa.int32(), pa.time32("s")), int, False),
     _numbers("date32", or_none(DATES), _viewed(pa.int32(), pa.date32()), int, False),
@@ -269,6 +306,14 @@ def _singles(values: list[Any]) -> Any:
         return pd.Series(np.array(values, dtype=np.float64).astype(np.float32))
 
 
+def _moment(value: Any) -> Any:
+    return pd.Timestamp(int(value), unit="D")
+
+
+def _categories_of_numbers(values: list[Any]) -> Any:
+    return pd.Series(pd.Categorical(values))
+
+
 _CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"person-{i}" for i in range(40)), *TEXTS)),)
 _ODD = (1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
 _by_name = {kind.name: kind for kind in ARROW}
@@ -290,6 +335,8 @@ PANDAS = (
     _texts("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
     _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
     _numbers("object numbers", ANYTHING, _objects, float, False),
+    _numbers("object moments", ANYTHING, _objects, _moment, False),
+    _numbers("categories of numbers", or_none(MOMENTS), _categories_of_numbers, int, False),
     _numbers("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
     _numbers("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
     _numbers("datetime64[us, zone]", MOMENTS, _zoned, int, False),
@@ -319,6 +366,11 @@ def _cast(storage: Any, dtype: Any) -> Callable[[list[Any]], Any]:
     return lambda values: pl.Series(values=values, dtype=storage).cast(dtype)
 
 
+def _with_a_class(rng: Random) -> Any:
+    found = ANYTHING(rng)
+    return None if type(found) is Faceless else found  # of which polars makes no column
+
+
 POLARS = (
     _numbers("Float64", or_none(DOUBLES), _polars(pl.Float64)),
     _numbers("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
@@ -331,7 +383,7 @@ POLARS = (
     _texts("Categorical", or_none(UNICODE), _polars(pl.Categorical)),
     _texts("Enum", or_none(some(TEXTS)), _polars(pl.Enum(_CATEGORIES))),
     _texts("Binary", or_none(RAW), _polars(pl.Binary), str.encode, False),
-    _texts("Object", ANYTHING, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),
+    _texts("Object", _with_a_class, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),
     _numbers("Date", or_none(DATES), _cast(pl.Int32, pl.Date), int, False),
     _numbers("Datetime[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ms")), int, False),
     _numbers("Datetime[ns, zone]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ns", "UTC")), int, False),

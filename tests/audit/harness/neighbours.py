@@ -42,7 +42,8 @@ class Neighbour:
         return self.how == other.how == "replaced" and self.places == other.places
 
 
-_OFTEN = {"csv": 2.5, "csv of many lines": 0.3, "csv without a header": 0.05, "polars lazy": 0.05, "objects": 0.3}
+_OFTEN = {"csv": 2.5, "csv of many lines": 0.3, "csv without a header": 0.05}
+_OFTEN |= {"polars lazy": 0.05, "objects": 0.3, "frames of numbers": 0.6}
 
 
 def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None = None) -> Group:
@@ -52,7 +53,7 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
     name = rng.choices([*makers], [_OFTEN.get(name, 1.0) for name in makers])[0] if only is None else only
     persons = door.persons and name not in ("objects", "csv without a header") and rng.random() < 0.3
     persons = persons and not (name == "array" and door.response is not None)  # a pair has nobody's names
-    container = makers[name](rng, Wanted(door.reads, door.response, persons, folder))
+    container = makers[name](rng, Wanted(door.reads, door.response, persons, folder, door.kind == "reports"))
     # an empty file is not one without a header
     relation = "replace" if name == "csv without a header" else rng.choice(door.relations)
     unit = sf.Person(0 if name == "array" else WHO, MAX_ROWS) if persons else "row"
@@ -67,7 +68,8 @@ def first_table(rng: Random, group: Group) -> tuple[list[Any], list[int]]:
     persons = [rng.randrange(max(1, count - 1)) if by_person else i for i in range(count)]
     records = [_usual(rng, group.container, person) for person in persons]
     if not by_person:  # a hostile name could be that of a person who is there already
-        records = [group.container.hostile(rng, r) if rng.random() < 0.15 else r for r in records]
+        odd = 0.4 if group.door.kind in ("numbers", "reports") else 0.15  # gaps, and numbers that are no doubles
+        records = [group.container.hostile(rng, r) if rng.random() < odd else r for r in records]
     return records, persons
 
 
@@ -123,7 +125,7 @@ def misplaced(group: Group, base: Outcome, after: Outcome, persons: list[int], c
     if base.rows is None or after.rows is None:
         return []
     kept = _kept(persons) if isinstance(group.privacy.unit, sf.Person) else list(range(len(persons)))
-    if not base.rows:  # identifiers that cannot be compared: all rows are nobody's
+    if not base.rows and not group.container.comparable:  # all rows are nobody's
         return []
     if len(base.rows) != len(kept):
         return [f"a function saw {len(base.rows)} rows of {len(kept)}"]

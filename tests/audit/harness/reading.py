@@ -18,7 +18,18 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from harness.hostile import ANYTHING, ARROW, DOUBLES, PANDAS, POLARS, PYTHON_TEXT, Kind, whole_numbers
+from harness.hostile import (
+    ALIASES,
+    ANYTHING,
+    ARROW,
+    DOUBLES,
+    PANDAS,
+    POLARS,
+    PYTHON_TEXT,
+    Faceless,
+    Kind,
+    whole_numbers,
+)
 
 NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 5), "t": (0, 24), "y": (0, 1)}
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
@@ -63,6 +74,7 @@ class Wanted:
     response: str | None
     persons: bool
     folder: str  # for files
+    loose: bool = False  # whether columns of any type are read
 
     def named(self, rng: Random) -> tuple[str, ...]:
         """The names of a table's columns: all of these, and perhaps one that nobody declared."""
@@ -75,6 +87,7 @@ class Container:
 
     name: str
     columns: tuple[str, ...]
+    comparable = True  # whether its names tell persons apart
 
     def record(self, values: Mapping[str, Any]) -> Record:
         """Usual values as this container stores them."""
@@ -118,10 +131,18 @@ class Frame(Container):
         chosen = set(rng.sample(free, rng.randint(1, len(free))))
         return tuple(k.hostile(rng) if i in chosen else record[i] for i, k in enumerate(self.kinds))
 
+    @property
+    def comparable(self) -> bool:  # type: ignore[override]
+        return WHO not in self.columns or self.kinds[self.columns.index(WHO)].comparable
+
     def owned(self, rng: Random, records: Sequence[Record]) -> list[Record]:
         place = self.columns.index(WHO)
-        name = stranger(lambda: self.kinds[place].hostile(rng))
-        return [(*record[:place], name, *record[place + 1 :]) for record in records]
+        if self.kinds[place].name.lower().startswith("object") and rng.random() < 0.4:  # one name in several forms
+            names = [rng.choice(family) for family in [rng.choice(ALIASES)] for _ in records]
+        else:
+            names = [stranger(lambda: self.kinds[place].hostile(rng))] * len(records)
+        pairs = zip(records, names, strict=True)
+        return [(*record[:place], name, *record[place + 1 :]) for record, name in pairs]
 
     def build(self, records: Sequence[Record]) -> Any:
         cells = zip(*records, strict=True) if records else [()] * len(self.columns)
@@ -132,14 +153,18 @@ class Frame(Container):
         return f"{self.name}({', '.join(f'{n}: {k!r}' for n, k in zip(self.columns, self.kinds, strict=True))})"
 
 
-def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind], loose: bool = False) -> tuple[Kind, ...]:
     found = []
     for name in columns:
         base = base_of(name)
-        if base == "any" or rng.random() < 0.04:  # anything; but two values are too few to tell persons apart
+        if base == "any" or rng.random() < (
+            0.5 if loose else 0.04
+        ):  # anything; but two values are too few to tell persons apart
             fitting = [kind for kind in kinds if "bool" not in kind.name.lower() and base in (kind.base, "any")]
         else:
             fitting = [kind for kind in kinds if kind.declared and kind.base == base]
+        if name == WHO and rng.random() < 0.3:  # a name has several forms among objects only
+            fitting = [kind for kind in fitting if kind.name.lower().startswith("object")] or fitting
         if name == LABEL and rng.random() < 0.5:  # few others are hard to read
             fitting = [kind for kind in kinds if kind.name in ("arrow text", "object")]
         # the most usual type of all is the first
@@ -153,7 +178,7 @@ def arrow_table(rng: Random, wanted: Wanted) -> Container:
         return pa.concat_tables([whole.slice(0, 2), whole.slice(2)])
 
     columns = wanted.named(rng)
-    return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW), rng.choice([pa.table, in_chunks]))
+    return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW, wanted.loose), rng.choice([pa.table, in_chunks]))
 
 
 def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
@@ -164,9 +189,9 @@ def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
 def pandas_frame(rng: Random, wanted: Wanted) -> Container:
     columns = wanted.named(rng)
     if rng.random() < 0.7:
-        return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), pd.DataFrame)
+        return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS, wanted.loose), pd.DataFrame)
     columns = (*columns, LABEL)  # rows have labels, which may be anything and need not differ
-    return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS), _labelled)
+    return Frame("pandas", columns, _chosen_kinds(rng, columns, PANDAS, wanted.loose), _labelled)
 
 
 def polars_frame(rng: Random, wanted: Wanted) -> Container:
@@ -175,7 +200,7 @@ def polars_frame(rng: Random, wanted: Wanted) -> Container:
         return pl.concat([whole[:2], whole[2:]], rechunk=False)
 
     columns = wanted.named(rng)
-    kinds = _chosen_kinds(rng, columns, POLARS)
+    kinds = _chosen_kinds(rng, columns, POLARS, wanted.loose)
     whole = any(kind.name == "Object" for kind in kinds) or rng.random() < 0.5
     return Frame("polars", columns, kinds, pl.DataFrame if whole else in_chunks)
 
@@ -366,6 +391,7 @@ class Series(Container):
 
     columns: tuple[str, ...]
     kind: Kind
+    chunked: bool = False  # of Arrow
     name: str = "series"
 
     def record(self, values: Mapping[str, Any]) -> Record:
@@ -376,21 +402,61 @@ class Series(Container):
         return self.kind.hostile(rng)
 
     def build(self, records: Sequence[Record]) -> Any:
-        return self.kind.column(list(records))
+        column = self.kind.column(list(records))
+        return pa.chunked_array([column]) if self.chunked and isinstance(column, pa.Array) else column
 
     def __repr__(self) -> str:
         return f"series({self.kind!r})"
 
 
 def several(value: Any) -> bool:
-    """Whether a value is a list, an array or a column of values: how many there are is public."""
-    columns = (pd.Series, pl.Series, pa.Array, pa.ChunkedArray)
+    """Whether a value is a list, an array, a column or a frame of values: how many there are is public."""
+    columns = (pd.Series, pl.Series, pa.Array, pa.ChunkedArray, pd.DataFrame, pl.DataFrame, pa.Table, pa.RecordBatch)
+    if type(value) is Faceless:
+        return False
     sequence = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)
     return sequence or isinstance(value, columns) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def numbers(rng: Random, wanted: Wanted) -> Container:
-    if rng.random() < 0.3:
-        kinds = [kind for kind in (*ARROW, *PANDAS, *POLARS) if kind.base == "number" or kind.name == "object"]
-        return Series(wanted.columns, rng.choice(kinds))
     return Numbers(wanted.columns, rng.choice(["list", "whole list", "tuple", "scalar", "O", "int64", "float64"]))
+
+
+def series(rng: Random, wanted: Wanted) -> Container:
+    kinds = [kind for kind in rng.choice([ARROW, PANDAS, POLARS]) if kind.base == "number" or kind.name == "object"]
+    if rng.random() < 0.5:  # whole numbers that are no doubles
+        kinds = [kind for kind in kinds if kind.name.endswith(("nt64", "nt128", "of numbers"))]
+    return Series(wanted.columns, rng.choice(kinds), rng.random() < 0.5)
+
+
+@dataclass(frozen=True)
+class Frames(Container):
+    """The same as a frame: each row is a record, and columns are of any types."""
+
+    columns: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    put: Callable[[dict[str, Any]], Any]
+    name: str = "frames of numbers"
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        value = values[self.columns[0]]
+        return tuple(kind.stored(value if kind.base == "number" else "abc"[int(value) % 3]) for kind in self.kinds)
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        pairs = zip(self.kinds, record, strict=True)
+        return tuple(kind.hostile(rng) if rng.random() < 0.6 else cell for kind, cell in pairs)
+
+    def build(self, records: Sequence[Record]) -> Any:
+        cells = zip(*records, strict=True)
+        columns = zip(self.kinds, cells, strict=True)
+        return self.put({f"v{place}": kind.column(list(values)) for place, (kind, values) in enumerate(columns)})
+
+    def __repr__(self) -> str:
+        return f"frame({', '.join(map(repr, self.kinds))})"
+
+
+def number_frames(rng: Random, wanted: Wanted) -> Container:
+    kinds, put = rng.choice(
+        [(ARROW, pa.table), (ARROW, pa.record_batch), (PANDAS, pd.DataFrame), (POLARS, pl.DataFrame)]
+    )
+    return Frames(wanted.columns, tuple(rng.choices(kinds, k=rng.randint(1, 3))), put)

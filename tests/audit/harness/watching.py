@@ -125,6 +125,7 @@ class Watch:
             warnings.simplefilter("ignore", ResourceWarning)  # of whatever is collected meanwhile, by whomever
             try:
                 self._keep(door.opened(data, privacy, self.witness))
+                self._look_at_numbers(door, len(records))
                 seen["ending"] = "released"
             except BaseException as error:  # a panic of another language's is no Exception
                 if isinstance(error, KeyboardInterrupt):
@@ -142,8 +143,17 @@ class Watch:
         if hasattr(result, "save"):
             seen["shown"] = repr(result)
             result.save("release.sfumato")
+        elif isinstance(result, list):
+            seen["result"] = result
         else:
             seen["result"] = (type(result).__name__, np.shape(result), str(getattr(result, "dtype", "")))
+
+    def _look_at_numbers(self, door: Door, count: int) -> None:
+        """Where each record is a number, or a row of numbers, those of all others stay as they are."""
+        if door.kind == "numbers" and self.outcome.vectors and count:
+            numbers = self.outcome.vectors[0][2]
+            if numbers.size % count == 0:  # of a single number there is one record only
+                self.outcome.rows = [repr(row) for row in numbers.reshape(count, -1).tolist()]
 
 
 @contextmanager

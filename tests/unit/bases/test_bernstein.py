@@ -47,6 +47,7 @@ def wave(degree):
 # --- the plain basis ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("degree", [1, 2, 5, 31, 200, 500])
 def test_values_to_the_last_digits(degree):
     points = POINTS if degree < 500 else [0.001, 1 / 3]
@@ -165,6 +166,7 @@ def test_integrals_of_a_large_degree_share_the_interval():
 # --- the iterated operator --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 def test_degree_200_against_exact_rationals(order):
     degree = 200

@@ -54,6 +54,7 @@ def test_at_a_point_they_are_the_taylor_coefficients(name):
             assert high[0] - low[0] <= 2e-6 * (1 + abs(float(coefficient)))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", COS)
 def test_on_a_cell_they_hold_everywhere(name):
     jets, exact = COS[name]

@@ -45,6 +45,7 @@ def sums(moments, box, records):
 # --- how far apart ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(36)
 @pytest.mark.parametrize("box", [ONE, TWO, THREE], ids=["one", "two", "three"])
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from sfumato.bases.unit import from_unit, read_points, to_unit
@@ -87,3 +88,11 @@ def test_points_stay_in_their_units():
     box = Box([(-3, 7), (100, 101)])
     assert read_points(box, [[-3, 101], [7, 100]]).tolist() == [[-3.0, 101.0], [7.0, 100.0]]
     assert read_points(box, [[-9, 200]], "clip").tolist() == [[-3.0, 101.0]]
+
+
+def test_a_gap_is_no_number_in_a_dictionary_either():
+    """numpy reads it as the last entry."""
+    points = pa.table({"a": pa.array([1, 2, None]).dictionary_encode(), "b": [1, 2, 3]})
+    with pytest.raises(OutsideBoxError, match="got NaN"):
+        read_points(Box({"a": (0, 9), "b": (0, 9)}), points)
+    assert read_points(Box({"a": (0, 9), "b": (0, 9)}), points[:2]).tolist() == [[1.0, 1.0], [2.0, 2.0]]

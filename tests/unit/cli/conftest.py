@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 import sfumato as sf
@@ -33,6 +35,14 @@ class Result:
         assert self.err.startswith("error: ") and self.err.count("\n") == 1
         assert words in self.err
         assert self.out == ""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_tree():
+    """Commands and their options are made of the same functions at each call, which takes longer than most commands."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", cache(testing._get_command))
+        yield
 
 
 @pytest.fixture

@@ -153,6 +153,7 @@ def test_digits_follow_the_error(value, error, words):
     assert rounded(value, error) == words
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, folder):
     result = shell("answer", folder / "s.sfumato", "mean(age)", "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["answers"]

@@ -9,8 +9,8 @@ import pytest
 import sfumato as sf
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.machine_order import kernel_of, strength_of
-from sfumato.cli.machine_words import machine_data, machine_rows
 from sfumato.errors import ParameterError
+from sfumato.faces import face_of
 
 LABEL = ("--label", "disease=no,yes")
 AGE = ("--column", "age:0:110")
@@ -342,15 +342,7 @@ def test_a_kernel_that_no_file_holds(sfumato, files):
     sfumato("plot", files / "own.sfumato", "-o", "x.png").failed(2, "attach the kernel")
     sfumato("predict", files / "own.sfumato", files / "open.csv").failed(2, "attach the kernel")
     lost = sf.load(files / "own.sfumato")
-    assert machine_data(lost)["certain"] is None and dict(machine_rows(lost))["certain"][0].startswith("unknown")
-
-
-def test_a_file_may_say_anything_of_itself(learners):
-    from dataclasses import replace
-
-    odd = replace(sf.load(learners / "output.sfumato"), target=(("target", "x"), ("C (times the mean loss)", "much")))
-    assert machine_data(odd)["C"] is None
-    assert dict(machine_rows(odd))["loss"] == ["hinge"]
+    assert face_of(lost).data()["certain"] is None and dict(face_of(lost).rows())["certain"][0].startswith("unknown")
 
 
 def test_plot_report_and_evaluate(sfumato, learners, tmp_path):
@@ -362,6 +354,7 @@ def test_plot_report_and_evaluate(sfumato, learners, tmp_path):
     sfumato("plot", path, "--group", "a").failed(2, "this release has no groups")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, files, tmp_path):
     result = shell("classify", files / "cohort.csv", *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""

@@ -13,11 +13,12 @@ import sfumato as sf
 from opening import counted
 from sfumato.cli import progress
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-from sfumato.cli.options import Settings, blaming
+from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
-from sfumato.cli.sparks import blocks, spark_lines
+from sfumato.cli.sparks import blocks, sketched
 from sfumato.engines.memory import MemoryEngine
-from sfumato.errors import ParameterError, SchemaError
+from sfumato.errors import ParameterError
+from sfumato.faces import face_of
 
 QUICK = ("--bandwidth", "12", "--basis", "binning:9", "--epsilon", "1")
 AGE = ("--column", "age:0:110")
@@ -264,20 +265,17 @@ def test_bandwidths_and_bases():
     assert basis_of("bernstein:20") == sf.Bernstein(20) and basis_of("bernstein:20:3") == sf.Bernstein(20, 3)
 
 
-def test_errors_name_the_option():
-    for error in (ParameterError, SchemaError):
-        with pytest.raises(error, match=r"^--post must be"), blaming("--epsilon", "--post"):
-            raise error("post must be")
-        with pytest.raises(error, match=r"^--epsilon: something"), blaming("--epsilon", "--post"):
-            raise error("something")
-
-
 # --- pictures and progress on a terminal ------------------------------------------------------------------------
 
 
 def test_block_characters():
     assert blocks([0, 0.5, 1], 1.0, 1) == [" ▄█"]
     assert blocks([0, 0], 0.0, 2) == ["  ", "  "]
+
+
+def spark_lines(release, console):
+    """What a terminal draws of what was just published."""
+    return str(sketched(face_of(release).sketch(object()), console) or "").splitlines()
 
 
 def test_small_pictures(files):

@@ -14,11 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.cli import local_files
+from sfumato.cli import local_files, local_order
 from sfumato.cli.local_files import Places, Reading, load_checkpoint, save_checkpoint
 from sfumato.cli.local_order import made_up, read_people, whole_numbers
 from sfumato.cli.local_words import compared
+from sfumato.engines import lines
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError
+from sfumato.local.wire import unpack_batches
 
 NUMBERS = "[columns.age]\nlow = 0\nhigh = 110\n[columns.bmi]\nlow = 10\nhigh = 60\n"
 GROUPS = '[columns.sex]\ncategories = ["F", "M"]\n[columns.ward]\ncategories = [1, 2, 3]\n'
@@ -160,6 +162,23 @@ def test_a_cell_that_is_no_text_is_no_category_and_is_not_shown(sfumato, here):
     (people,) = read_people(here / "people.parquet", protocol.box)
     assert people["sex"].tolist() == [None, "F", "M"]
     assert sfumato("local", "simulate", "p.json", "people.parquet").code == 0
+
+
+@pytest.mark.parametrize("long", ["0" * 40 + "7", '"7', "", "\xff" * 90])
+def test_no_record_decides_where_a_batch_ends(sfumato, here, long, monkeypatch):
+    """A file comes in pieces of so many bytes, and once a batch ended where a piece did."""
+    monkeypatch.setattr(lines, "BLOCK", 64)
+    monkeypatch.setattr(local_order, "AT_ONCE", 16)
+    protocol, found = init(sfumato), []
+    for name, third in (("short", "7"), ("long", long)):
+        rows = ["age,bmi", *(f"{third if i == 2 else i},30" for i in range(41))]
+        (here / f"{name}.csv").write_text("\n".join(rows), encoding="latin-1")
+        assert sfumato("local", "encode", "p.json", f"{name}.csv", "-o", f"{name}.bin").code == 0
+        channel, sent = protocol.channel, (here / f"{name}.bin").read_bytes()
+        found.append(
+            [(b.first, b.count) for b in unpack_batches(sent, protocol.fingerprint, channel.width, channel.bitwise)]
+        )
+    assert found == [[(0, 16), (16, 16), (32, 9)]] * 2
 
 
 def test_what_encoding_says(sfumato, here):

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli.bayes_words import bayes_data, bayes_rows
 from sfumato.cli.columns import labelled_box
 from sfumato.cli.records import Piece
-from unit.plotting.support import LINE, SEX, WARD, bayes
+from unit.drawing.support import LINE, SEX, WARD, bayes
 
 LABEL = ("--label", "disease=no,yes")
 COLUMNS = ("--column", "age:0:110", "--column", "sex=F,M")
@@ -172,13 +171,6 @@ def test_a_picture_of_too_many_classes_is_refused_before_anything_is_spent(sfuma
         2, "--plot: a picture tells 6 classes apart, got 7"
     )
     assert not (here / "model.sfumato").exists()
-
-
-def test_many_columns_are_cut_short():
-    release = bayes({f"x{i}": sf.Categorical(["a", "b"]) for i in range(15)}, count=200)
-    lines = dict(bayes_rows(release))["columns"]
-    assert len(lines) == 14 and lines[12] == "and 3 columns more that tell less"
-    assert len(bayes_data(release)["columns"]) == 15
 
 
 # --- the other commands -----------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ def test_nothing_is_charged_for_what_cannot_be_written(here, command, where):
     assert spent == []
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_what_can_be_written_is(here, command, tmp_path):
     sfumato, spent = here

@@ -15,7 +15,7 @@ from sfumato.cli import predicting, progress
 from sfumato.cli.options import Settings
 from sfumato.cli.records import Piece
 from unit.cli.support import published
-from unit.plotting.support import LINE, PLANE, SPACE, machine
+from unit.drawing.support import LINE, PLANE, SPACE, machine
 
 NEW = 'id,age,bmi\na,30,25\nb,,31\nc,200,22.5\nd,80,n/a\n"e, too",61.5,40\n'
 
@@ -255,6 +255,7 @@ def test_names_cannot_steer_the_terminal(sfumato, here):
     assert "\x1b" not in out
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_processes_of_their_own(shell, here, tmp_path):
     result = shell("predict", "model.sfumato", "new.csv", "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["rows"] == 5

@@ -10,9 +10,10 @@ import pytest
 import sfumato as sf
 from sfumato.cli import predicting, predictors
 from sfumato.cli.columns import regression_box
-from sfumato.cli.curve_words import curve_picture, curve_rows
 from sfumato.cli.output import screen
-from unit.plotting.support import LINE, PLANE, SPACE, curve
+from sfumato.cli.sparks import sketched
+from sfumato.faces import face_of
+from unit.drawing.support import LINE, PLANE, SPACE, curve
 
 BP = ("--response", "bp:60:220")
 AGE = ("--column", "age:0:110")
@@ -231,26 +232,17 @@ def test_boxes_and_responses(here):
 # --- words and small pictures -----------------------------------------------------------------------------------
 
 
-def test_a_curve_that_says_nothing_says_so():
-    told = dict(curve_rows(curve(LINE, count=20, epsilon=0.01)))
-    assert told["band"] == [
-        "the whole range everywhere: too few records for this promise, bandwidth and number of columns"
-    ]
-    part = dict(curve_rows(curve(LINE, least=0.3, most=0.7)))["band"]
-    assert part[1].startswith("known on ") and len(dict(curve_rows(curve(LINE)))["band"]) == 1
-
-
 def test_small_pictures():
     release = curve(LINE)
-    lines = str(curve_picture(release, screen())).splitlines()
+    lines = str(sketched(face_of(release).sketch(), screen())).splitlines()
     highest = release((np.arange(60) + 0.5) * 110 / 60).max()
     assert len(lines) == 6 and lines[0].endswith(f"  {highest:.4g}") and "age" in lines[-1]
     heights = [sum(line[i] != " " for line in lines[:-1]) for i in range(2, 62)]
     assert heights == sorted(heights) and heights[0] >= 1
-    blank = str(curve_picture(curve(LINE, least=0.3, most=0.7), screen())).splitlines()
+    blank = str(sketched(face_of(curve(LINE, least=0.3, most=0.7)).sketch(), screen())).splitlines()
     assert blank[-2][2:8].strip() == ""  # where nothing is known
-    assert curve_picture(curve(PLANE), screen()) is None
-    assert curve_picture(curve(LINE, count=20, epsilon=0.01), screen()) is None
+    assert sketched(face_of(curve(PLANE)).sketch(), screen()) is None
+    assert sketched(face_of(curve(LINE, count=20, epsilon=0.01)).sketch(), screen()) is None
 
 
 # --- the other commands -----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.sensitivity import meaning
-from unit.plotting.support import sampled_certificate, statistic
+from unit.drawing.support import sampled_certificate, statistic
 
 WARNING = "WARNING: random differential privacy, not differential privacy"
 

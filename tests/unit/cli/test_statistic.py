@@ -14,13 +14,12 @@ from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
-from sfumato.cli.sparks import bar
+from sfumato.cli.sparks import bar, sketched
 from sfumato.cli.statistic_order import file_name
-from sfumato.cli.value_words import value_picture
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Contributions
-from sfumato.plotting.figures import Figures
-from unit.plotting.support import PLANE, SEX, WARD, statistic
+from sfumato.faces.value import Figures
+from unit.drawing.support import PLANE, SEX, WARD, statistic
 
 AGE = ("--column", "age:0:110")
 BMI = ("--column", "bmi:10:60")
@@ -48,7 +47,7 @@ def drawn(release, width=100, encoding="utf-8"):
     """What a terminal of this width shows."""
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding=encoding), width=width)
-    console.print(value_picture(Figures.of(release, 0.95), console))
+    console.print(sketched(Figures.of(release, 0.95), console))
     console.file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -319,6 +318,7 @@ def test_progress_while_summing(monkeypatch, capsys, public):
 # --- the other commands -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("what", ["mean", "median", "histogram", "covariance", "several", "bounds"])
 def test_commands_that_read_a_release(sfumato, tmp_path, what):
     statistic(what).save(tmp_path / "r.sfumato")
@@ -340,6 +340,7 @@ def test_commands_that_read_a_release(sfumato, tmp_path, what):
         sfumato("inspect", "r.sfumato", "--confidence", "2").failed(2, "confidence must lie strictly between 0 and 1")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, here):
     result = shell("statistic", "cohort.csv", "mean", "age", *AGE, *ONE, "--json")
     assert result.returncode == 0 and result.stderr == "" and json.loads(result.stdout)["statistic"] == "mean"

@@ -7,8 +7,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.cli.progress import WatchedEngine
-from sfumato.cli.summary_words import answer_lines, ask_row, moment_lines, summary_rows
-from sfumato.cli.words import title
 
 QUICK = ("--epsilon", "1", "--degree", "4")
 BOX = ("--box", "columns.toml")
@@ -174,31 +172,6 @@ def test_inspect(sfumato, here):
     sfumato("evaluate", "summary.sfumato", "-", input="age\n3\n").failed(2, "use 'sfumato answer'")
 
 
-def test_words_for_many_columns():
-    rows, box = np.full((50, 12), 0.5), sf.Box([(0, 1)] * 12)
-    wide = sf.summarize(rows, box, sf.Privacy(epsilon=1.0), degree=2, interactions=2)
-    assert moment_lines(wide) == ["79: 2 to 2 frequencies along 12 columns; products of up to 2 columns"]
-    assert "and 4 more" in dict(summary_rows(wide))["means"][0]
-    assert title(wide) == "a summary of 12 columns"
-
-
-def test_a_column_without_frequencies_has_no_mean(here):
-    box = sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", "M"))})
-    flat = sf.summarize(here / "cohort.csv", box, sf.Privacy(epsilon=1.0), degree=1)
-    assert "means" not in dict(summary_rows(flat))
-    assert answer_lines(flat)[0].startswith("age: no bump within 0.05")
-
-
-def test_what_to_ask_is_quoted_for_a_shell(here, tmp_path):
-    for box, question in (
-        ({"sex": sf.Categorical(("F", "M"))}, """'share(sex == "F")'"""),
-        ({"ward": sf.Categorical((0, 1, 2))}, "'share(ward == 0)'"),
-        ({"bmi": (10, 60)}, "'share(between(bmi, 22.5, 35))'"),
-    ):
-        release = sf.summarize(here / "cohort.csv", sf.Box(box), sf.Privacy(epsilon=1.0), degree=2)
-        assert ask_row(release, tmp_path / "a b")[1][0].endswith(f"a b' {question}")
-
-
 def test_progress_counts_rows(tmp_path):
     ticks, ends = [], []
     engine = WatchedEngine(ticks.append, lambda: ends.append(1))
@@ -208,6 +181,7 @@ def test_progress_counts_rows(tmp_path):
     assert sum(ticks) == 1000 and len(ends) == 1
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, here, tmp_path):
     result = shell("summarize", "cohort.csv", *BOX, *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""

@@ -37,6 +37,7 @@ def test_delta_is_an_upper_bound(mu):
             assert gaussian_delta(mu, epsilon) >= delta, (mu, epsilon)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mu", [100.0, 317.0, 1e3, 3123.0, 1e4, 1e6])
 def test_delta_is_an_upper_bound_where_mu_and_epsilon_are_huge(mu):
     for i in range(400):
@@ -145,6 +146,7 @@ def exact_zcdp(rho: float, epsilon: float) -> mpmath.mpf:
         return min(mpmath.mpf(1), mpmath.exp(log_delta((low + high) / 2)))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("rho", RHOS)
 def test_zcdp_delta_is_an_upper_bound(rho):
     for epsilon in LOSSES:
@@ -205,6 +207,7 @@ CHI_CASES = [
 ]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("ratio", "epsilon", "dimension"), CHI_CASES)
 def test_chi_delta_is_an_upper_bound_and_a_useful_one(ratio, epsilon, dimension):
     found, exact_value = chi_delta(ratio, epsilon, dimension), exact_chi(ratio, epsilon, dimension)

@@ -94,6 +94,7 @@ def test_pure_noise_has_the_scale_of_reach_over_what_is_left(size, blocks, neigh
     assert exact <= found <= exact * (1 + Fraction(1, 10**12))
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("size", "blocks"), SHAPES)
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 @pytest.mark.parametrize(("epsilon", "delta"), APPROXIMATE)

@@ -255,6 +255,7 @@ def test_laplace_draws_again_for_minus_zero(feed_words):
     assert len(waiting) < 2
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, 9000])
 @pytest.mark.parametrize("scale", [Fraction(1, 50), Fraction(3, 2), Fraction(2**50)])
 def test_laplace_has_the_asked_for_number(count, scale):
@@ -263,6 +264,7 @@ def test_laplace_has_the_asked_for_number(count, scale):
     assert found.dtype == np.int64
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, 9000])
 @pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(9, 4), Fraction(10**9, 7), Fraction(2**100)])
 def test_gaussian_has_the_asked_for_number(count, variance):

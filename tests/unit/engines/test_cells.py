@@ -34,6 +34,7 @@ def place(kind, value, size):
 # --- where records fall -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
 @given(values=st.lists(hostile, max_size=20), size=st.integers(1, 1000))
 def test_each_value_falls_where_the_rule_says(kind, values, size):

@@ -285,6 +285,7 @@ LINES = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("block", [1, 48, 101, 2**20])
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])

@@ -93,6 +93,7 @@ class TestNumbers:
         assert np.allclose(model.predict_proba(X), plain.predict_proba(X, outside="clip"), atol=1e-3)
         assert np.array_equal(model.predict(CLEAR), plain.predict(CLEAR))
 
+    @pytest.mark.few(1)
     @BOTH
     def test_probabilities(self, make):
         model = make(epsilon=1.0).fit(X, ILL)

@@ -138,6 +138,7 @@ class TestBounds:
         with pytest.raises(ParameterError, match=r"bounds must be given.*never inferred"):
             PrivateKernelDensity().fit(ONE)
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize(
         "bounds",
         [BOUNDS, sf.Box(BOUNDS), sf.Box(list(BOUNDS.values())), [(0, 100), (10, 60)], np.array([[0, 100], [10, 60]])],
@@ -177,6 +178,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 class TestFrames:
     def frame(self, make, *names, values=AGES):
@@ -195,6 +197,7 @@ class TestFrames:
             found = model.score_samples(some)
         assert np.array_equal(found, model.score_samples(self.frame(make, "age", "bmi", values=AGES[:20])))
 
+    @pytest.mark.few(3)
     @pytest.mark.parametrize("names", [("age",), ("age", "bmi", "weight"), ("age", "weight")])
     def test_names_must_be_those_of_the_bounds(self, make, names):
         with pytest.raises(SchemaError, match="names must be those of bounds"):

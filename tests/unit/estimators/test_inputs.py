@@ -57,6 +57,7 @@ def fit(kind, rows, y=None, **options):
     return model.fit(rows) if kind == "density" else model.fit(rows, labels(kind, len(rows)) if y is None else y)
 
 
+@pytest.mark.few(2)
 @EACH
 def test_no_row_of_a_list_raises_or_warns(kind):
     with warnings.catch_warnings(), np.errstate(all="raise"):
@@ -75,6 +76,7 @@ def test_no_object_of_an_array_raises(kind):
     fit(kind, rows)
 
 
+@pytest.mark.few(9)
 @EACH
 @pytest.mark.parametrize("empty", [[], (), np.zeros((0, 2), dtype=object)], ids=["list", "tuple", "array"])
 def test_a_private_number_of_rows_may_be_none_in_a_list(kind, empty):
@@ -205,3 +207,22 @@ def test_types_are_looked_at_also_where_there_are_no_rows(rows):
         model = PrivateRidge(bounds={"x": (0, 1)}, response_range=(0, 1), epsilon=1.0, neighbours="add-remove")
         with pytest.raises(SchemaError, match="must be numeric"):
             model.fit(X, y)
+
+
+class Pages:
+    """A sequence that does not say so; numpy reads it as a list."""
+
+    def __init__(self, *rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        return self.rows[place]
+
+
+@pytest.mark.parametrize("value", [1.0, "secret", None, [2]])
+def test_what_is_no_list_and_no_array_is_refused_whatever_it_holds(value):
+    with pytest.raises(SchemaError, match=r"^X must be a table of numbers, got a Pages that is none$"):
+        read_features(Pages([1.0, 2.0], [3.0, value]), 2)

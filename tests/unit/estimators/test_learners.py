@@ -313,6 +313,7 @@ class TestFrames:
 
 
 class TestData:
+    @pytest.mark.few(8)
     @EACH
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
     def test_no_value_raises_or_warns(self, make, y, value):

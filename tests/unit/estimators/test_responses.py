@@ -152,6 +152,24 @@ def test_lists_of_one_are_their_value_and_nothing_is_said():
         assert read_response([[1], (0,), 1], NUMBERS, 3).tolist() == [1.0, 0.0, 1.0]
 
 
+class Faceless:
+    @property
+    def __class__(self):
+        raise RuntimeError("a private value")
+
+
+class Rude(list):
+    def __len__(self):
+        raise RuntimeError("a private value")
+
+
+@pytest.mark.parametrize("made", [Faceless, lambda: Rude([1])], ids=["without a class", "without a length"])
+def test_an_entry_that_raises_whatever_it_is_asked_is_missing(made):
+    found = read_response([0, made(), 1], NUMBERS, 3)
+    assert found[[0, 2]].tolist() == [0.0, 1.0]
+    assert math.isnan(found[1])
+
+
 @pytest.mark.parametrize("empty", [[], np.zeros(0), pd.Series([], dtype=float), pl.Series([], dtype=pl.Float64)])
 def test_no_rows(empty):
     assert read_response(empty, RANGE, 0).shape == (0,)

@@ -208,6 +208,7 @@ def test_people_are_taken_a_few_at_a_time(monkeypatch):
     assert blocks == [4, 1, 3]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dimension", [2, 3, 10])
 def test_what_a_named_direction_keeps_of_a_vector(dimension):
     """Against a simulation of codebooks; 20,000 of them know it to half a percent."""

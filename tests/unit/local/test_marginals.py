@@ -152,6 +152,7 @@ def test_tables_are_shares(box, ways):
             assert table.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("box", [BINARY, MIXED])
 @pytest.mark.parametrize("ways", [2, 3])
 def test_tables_agree_on_single_columns(box, ways):

@@ -1,6 +1,7 @@
 """Records on a device: whatever a person holds becomes a number within the box, by a public rule."""
 
 import decimal
+import itertools
 import math
 
 import numpy as np
@@ -99,25 +100,131 @@ def test_arrays_of_another_shape_are_refused(records):
         read_records(PLANE, records)
 
 
-def test_rows_of_another_length_are_refused():
-    with pytest.raises(SchemaError, match="2 values, got 3"):
-        read_records(PLANE, [[1, 2], [1, 2, 3]])
-    with pytest.raises(SchemaError, match="2 values, got 1"):
-        read_records(PLANE, [5.0])
+class Rude(dict):
+    """Something that raises whatever it is asked, even what it is."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("a private value")
+
+    def __getitem__(self, name):
+        raise RuntimeError("a private value")
+
+
+ROWS = {
+    "nothing": lambda: None,
+    "text": lambda: "text",
+    "bytes": lambda: b"ab",
+    "empty": list,
+    "long": lambda: [1, 2, 3],
+    "mapping": dict,
+    "another name": lambda: {"z": 3},
+    "longer than memory": lambda: range(2**70),
+    "endless": itertools.count,
+    "matrix": lambda: np.zeros((3, 2)),
+    "rude": Rude,
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_row_of_another_form_has_no_values_and_changes_no_other(row):
+    """Once one person's row raised, for all others in the batch."""
+    for container in (list, tuple, objects, lambda rows: pd.Series(objects(rows))):
+        assert held(PLANE, container([[1, 0.5], ROWS[row]()])) == [[1.0, 0.5], [5.0, 0.0]]
+        assert held(LINE, container([2.5, ROWS[row]()])) == [[2.5], [3.0]]
+
+
+def test_a_row_that_is_too_short_has_no_values():
+    assert held(PLANE, [[1, 0.5], [1], 5.0, {"x": 3}]) == [[1.0, 0.5], *[[5.0, 0.0]] * 3]
+
+
+def objects(rows):
+    array = np.empty(len(rows), dtype=object)
+    for place, row in enumerate(rows):
+        array[place] = row
+    return array
 
 
 def test_missing_columns_are_refused():
     with pytest.raises(SchemaError, match="no column 'y'"):
-        read_records(PLANE, [{"x": 3}])
-    with pytest.raises(SchemaError, match="no column 'y'"):
         read_records(PLANE, pd.DataFrame({"x": [3]}))
 
 
+def test_no_label_of_a_row_is_a_column():
+    assert held(LINE, pd.Series([3.0, 2.5], index=["columns", "column_names"], dtype=object)) == [[3.0], [2.5]]
+    assert held(sf.Box({"column_names": (2, 4)}), pd.DataFrame({"column_names": [3.0, 2.5]})) == [[3.0], [2.5]]
+
+
 def test_one_record_is_one_row():
-    assert one_record([1, 2]) == [[1, 2]]
+    assert one_record(PLANE, [1, 2]) == [[1, 2]]
     for wrong in ("text", np.zeros((2, 2))):
         with pytest.raises(ParameterTypeError, match="one row"):
-            one_record(wrong)
+            one_record(PLANE, wrong)
+    for wrong, words in (([1, 2, 3], "2 values, got 3"), (5.0, "2 values, got 1"), ({"x": 3}, "no column 'y'")):
+        with pytest.raises(SchemaError, match=words):  # on the device itself, where a developer sees it
+            sf.local.SmoothQueries(PLANE, 1.0).encode(wrong, user=0)
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------
+
+ARROW = {
+    "whole": lambda values, kind: pa.table({"v": pa.array(values, kind).dictionary_encode()}),
+    "chunks": lambda values, kind: pa.table(
+        {"v": pa.chunked_array([pa.array([v], kind) for v in values]).dictionary_encode()}
+    ),
+    "batch": lambda values, kind: pa.record_batch({"v": pa.array(values, kind).dictionary_encode()}),
+    "pandas": lambda values, kind: pd.DataFrame(
+        {"v": pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, kind).dictionary_encode()]))}
+    ),
+}
+
+
+@pytest.mark.parametrize("form", ARROW)
+@pytest.mark.parametrize(
+    ("kind", "column", "values"),
+    [
+        (pa.string(), sf.Categorical(["a", "b", "c"]), ["b", "c"]),
+        (pa.int8(), sf.Categorical([0, 7, 9]), [7, 9]),
+        (pa.int64(), (0, 10), [7, 9]),
+        (pa.bool_(), sf.Categorical([False, True]), [True, False]),
+    ],
+    ids=str,
+)
+def test_a_gap_in_a_dictionary_is_nobody_elses_value(form, kind, column, values):
+    """Once it was read as the last entry of the dictionary: what another person holds."""
+    box = sf.Box({"v": column})
+    for order in (values, values[::-1]):
+        found = read_records(box, ARROW[form]([*order, None], kind))
+        assert np.isnan(found[2, 0])
+        assert found[:2].tolist() == read_records(box, [[value] for value in order]).tolist()
+
+
+@pytest.mark.parametrize("other", [1, None])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda values: pa.table({"v": values}),
+        lambda values: pl.DataFrame({"v": values}),
+        lambda values: pd.DataFrame({"v": pd.array(values, dtype="Int64")}),
+        lambda values: pd.DataFrame({"v": pd.array(values, dtype="int64[pyarrow]")}),
+        lambda values: pd.DataFrame({"v": pd.Categorical(values)}),
+    ],
+)
+def test_a_gap_changes_no_other_category(made, other):
+    box = sf.Box({"v": sf.Categorical([2**53 + 1, 2**53])})
+    assert read_records(box, made([2**53 + 1, 2**53, other]))[:2].tolist() == [[0.0], [1.0]]
+
+
+def test_what_is_masked_is_missing():
+    hidden = np.ma.array([[1.0, 0.5], [9.0, 0.5]], mask=[[False, False], [True, False]])
+    assert held(PLANE, hidden) == [[1.0, 0.5], [5.0, 0.5]]
+    words = np.ma.array(["a", "?"], mask=[True, True], dtype=object)  # numpy's own word for what is masked
+    assert np.isnan(read_records(sf.Box({"v": sf.Categorical(["a", "?"])}), words)).all()
+
+
+def test_a_date_is_no_number_on_any_calendar():
+    days = pa.table({"v": pa.array([1, 2**30], pa.int32()).view(pa.date32())})
+    assert np.isnan(read_records(sf.Box({"v": (0, 10)}), days)).all()
 
 
 # --- values -----------------------------------------------------------------------------------------------------

@@ -103,6 +103,14 @@ def test_a_missing_value_says_nothing(release, hole):
     assert found.tolist() != release.predict_proba([[20.0, "M", 30.0]]).tolist()
 
 
+def test_a_gap_in_a_dictionary_says_nothing_either(release):
+    """numpy reads it as the last entry."""
+    columns = {"age": [20.0, 20.0], "sex": pa.array([None, "M"]).dictionary_encode(), "bmi": [30, None]}
+    wanted = release.predict_proba([[20.0, None, 30.0], [20.0, "M", None]]).tolist()
+    for points in (pa.table(columns), columns):
+        assert release.predict_proba(points).tolist() == wanted
+
+
 def test_without_any_value_the_shares_remain(release):
     found = release.predict_proba({"age": [None], "sex": ["?"], "bmi": [None]})
     assert found[0] == pytest.approx(release.counts / release.counts.sum())
@@ -193,6 +201,7 @@ def test_a_class_without_records_is_there_all_the_same():
 # --- bands ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
 def test_bands_are_limits_of_probabilities(likelihood, epsilon):
@@ -253,6 +262,7 @@ def test_a_certain_label_is_more_probable_than_half_whatever_the_noise(release):
 # --- files ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 @pytest.mark.parametrize(
     "privacy",

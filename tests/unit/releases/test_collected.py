@@ -148,7 +148,7 @@ def forged(path, release, change):
 
 def central_noise():
     """The noise law of a central summary of the same size, as plain data."""
-    from sfumato.releases.codec import encode_guarantee, encode_law
+    from sfumato.codec import encode_guarantee, encode_law
 
     release = sf.summarize(np.full((100, 2), 0.5), PLANE, sf.Privacy(epsilon=1.0), degree=(2, 3))
     return encode_law(release.law), encode_guarantee(release.guarantee)

@@ -77,6 +77,7 @@ def test_two_columns(plane):
     assert release(points) == pytest.approx(truth(data, points, [1.0, 0.6], PLANE), abs=0.002)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("matrix", [[[1.0, 0.4], [0.4, 0.5]], [[1.0, -0.4], [-0.4, 0.5]], [[1.0, 0.0], [0.0, 0.36]]])
 def test_a_bandwidth_matrix(matrix):
     """Negative and zero covariances are covariances too."""
@@ -337,6 +338,7 @@ FLAVOURS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", FLAVOURS)
 def test_everything_comes_back_bit_by_bit(name, tmp_path):
     release = publish(**{"privacy": sf.Privacy(epsilon=1.0), **FLAVOURS[name]})

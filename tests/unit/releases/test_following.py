@@ -27,6 +27,7 @@ def holds(answer, truth):
     return abs(answer.value - truth) <= answer.error * (1 + 1e-6) + 1e-4
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("columns", "damping"), [(1, "none"), (2, "none"), (3, "none"), (1, "balanced")])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_records_on_a_bump_are_within_the_error(columns, damping, width):

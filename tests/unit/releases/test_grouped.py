@@ -168,6 +168,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(name, noisy, tmp_path):
     file = tmp_path / "small.sfumato"

@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
-from sfumato import plain_files
+from sfumato import codec
 from sfumato.bases.unit import from_unit
 from sfumato.errors import FileFormatError
 from sfumato.releases import container
@@ -132,6 +132,7 @@ def test_trailing_bytes_are_refused(path):
         sf.load(path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("flip", [0x01, 0x20, 0x80])
 def test_a_flipped_byte_is_refused_or_gives_a_working_release(path, flip):
     whole = path.read_bytes()
@@ -140,6 +141,7 @@ def test_a_flipped_byte_is_refused_or_gives_a_working_release(path, flip):
         load_or_refuse(path)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("digit", [b"9", b"-", b"e", b'"'])
 def test_an_exchanged_character_is_refused_or_gives_a_working_release(path, digit):
     whole = path.read_bytes()
@@ -438,7 +440,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(path, monkeypatch, step
     def fail(*arguments, **options):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(plain_files.os, step, fail)
+    monkeypatch.setattr(codec.os, step, fail)
     with pytest.raises(OSError, match="full"):
         publish().save(path)
     monkeypatch.undo()
@@ -452,7 +454,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(path, monkeypatch
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(plain_files.os, "fsync", interrupt)
+    monkeypatch.setattr(codec.os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         publish().save(path)
     monkeypatch.undo()

@@ -14,8 +14,9 @@ from sfumato.bases.columns import COUNT_WEIGHT
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import OutsideBoxError
+from sfumato.laws import noise_deviation
 from sfumato.releases.likelihoods import Counted, Normal, numbers_of
-from sfumato.releases.uncertainty import half_width_of, noise_deviation, widths_of_each
+from sfumato.releases.uncertainty import half_width_of, widths_of_each
 
 SEX = sf.Box({"sex": sf.Categorical(["F", "M", "X"])})
 GRADE = sf.Box({"grade": sf.Categorical([1, 2.5, 3])})

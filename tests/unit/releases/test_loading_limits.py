@@ -104,6 +104,7 @@ WIDE = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", WIDE)
 def test_many_columns_take_no_time(files, name, tmp_path):
     kind, columns, change = WIDE[name]

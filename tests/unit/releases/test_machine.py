@@ -180,6 +180,7 @@ COVERED = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("flavour", COVERED)
 def test_what_is_certain_is_what_no_noise_would_have_said(flavour, monkeypatch):
     """Confidence 0.8, 300 draws: if the promise holds, more than 108 misses have probability below 1e-9."""
@@ -218,6 +219,7 @@ def test_objective_noise_moves_the_learner_no_further_than_it_is_long(size, no_n
     assert moved.max() > 0.05 * long - 1e-4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["l2", "gaussian"])
 def test_the_radius_of_objective_noise_is_a_quantile_of_its_norm(kind):
     privacy = PURE if kind == "l2" else sf.Privacy(epsilon=1.0, delta=1e-6)

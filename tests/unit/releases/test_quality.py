@@ -28,7 +28,7 @@ from sfumato.releases.quality import (
     verdict,
 )
 from sfumato.releases.uncertainty import simulate_noise
-from unit.plotting.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
+from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 
 MIDDLE = np.array([0.5])
 
@@ -52,6 +52,7 @@ def test_coefficients_give_the_function_back(width):
 # --- errors -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("columns", "degree", "interactions"),
     [(LINE, 8, "full"), (PLANE, 6, "full"), (PLANE, 8, "cross"), ({**PLANE, "z": (0, 1)}, 6, 2)],
@@ -77,6 +78,7 @@ def test_the_bound_on_what_is_missed_is_nearly_attained():
     assert abs(release.answer(bump(55.0, 11.0)).value - 1) >= 0.95 * found.approximation[0] > 0.1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noise", ["linf", "laplace"])
 def test_the_noise_is_that_of_the_summarys_own_answers(noise):
     release = summary(PLANE, 6, noise=noise)
@@ -184,6 +186,7 @@ def test_densities_are_those_that_the_summary_answers():
     assert (found.high - found.value >= own.error * 0.99).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", [{}, {"delta": 1e-6}, {"neighbours": "add-remove"}])
 def test_limits_of_a_density_hold_at_all_points_at_once(grant):
     """One false alarm in 10**9: of 400 noises no more than this many may leave the limits anywhere."""

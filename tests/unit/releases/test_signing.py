@@ -186,7 +186,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch, tmp_path):
 def test_the_umask_says_who_reads_a_release(tmp_path, umask, mode):
     import os
 
-    from sfumato.plain_files import write_plain
+    from sfumato.codec import write_plain
 
     before = os.umask(umask)
     try:

@@ -199,6 +199,7 @@ def test_jackson_damping_leaves_categories_alone(mixed):
     assert found.value == pytest.approx(KINDS[:, 1].mean(), abs=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 100.0])
 def test_balanced_answers_never_have_larger_bounds(epsilon):
     summary = exact(RECORDS, PLANE, sf.Cosines(8), sf.Privacy(epsilon=epsilon, delta=1e-6), "gaussian")
@@ -211,6 +212,7 @@ def test_balanced_answers_never_have_larger_bounds(epsilon):
 WAVES = [1.0, 2.0, 5.0, 9.0]
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("derivatives", [2, 4, 6])
 @pytest.mark.parametrize("speed", WAVES)
 def test_a_promise_bounds_what_truncation_leaves_out(speed, derivatives):

@@ -178,7 +178,7 @@ def variances(basis, box, privacy):
      sf.Privacy(epsilon=0.1, unit=sf.Person("id", 4))],
 )  # fmt: skip
 def test_the_noise_is_the_one_of_least_variance(basis, privacy):
-    from sfumato.releases.uncertainty import noise_deviation
+    from sfumato.laws import noise_deviation
 
     found = sf.plan(sf.CosineMoments(basis.degree, interactions=basis.interactions), PLANE, privacy, 1000)
     each = variances(basis, PLANE, privacy)
@@ -246,6 +246,7 @@ def test_arrays_give_the_same_bits_as_tables():
     assert sums(numbers, box, sf.Cosines(4)).tobytes() == sums(numbers.to_numpy(), unnamed, sf.Cosines(4)).tobytes()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rows", [1, 7, 256, 299, 300, 10**6])
 def test_chunks_of_an_engine_do_not_matter(rows, tmp_path):
     for basis in (sf.Cosines(3), sf.Cosines(4, 2)):

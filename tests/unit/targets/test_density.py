@@ -148,6 +148,7 @@ ODD = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("privacy", [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(rho=0.5)])
 @pytest.mark.parametrize("name", ODD)
 def test_no_data_make_a_release_fail(name, privacy):
@@ -178,6 +179,7 @@ def test_nor_do_groups_and_circles(name):
     assert np.isfinite(release[0](GRID)).all()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("epsilon", [1e-7, 1e-5, 1e-3, 1e3, 1e9])
 @pytest.mark.parametrize("rows", [0, 1, 100])
 def test_any_epsilon_will_do(epsilon, rows):

@@ -120,6 +120,7 @@ def test_data_dampen_objective_noise_where_c_is_large():
 # --- rank -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", ["output", "objective"])
 def test_more_rows_afford_more_directions(mechanism):
     features = features_of(sf.RBF(5.0), sf.Landmarks(), BOX)

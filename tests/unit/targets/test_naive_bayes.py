@@ -343,6 +343,7 @@ def test_without_noise_it_is_the_plain_formula(no_noise, smoothing):
     assert release.counts == pytest.approx([(ILL == "no").sum(), (ILL == "yes").sum()], abs=0.01)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "privacy",
     [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(epsilon=1.0, delta=1e-6), sf.Privacy(rho=0.1)],

@@ -353,6 +353,7 @@ ODD = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("privacy", [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(rho=0.5)])
 @pytest.mark.parametrize("name", ODD)
 def test_no_data_make_a_release_fail(name, privacy):

@@ -252,6 +252,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.few(77)
 @every_loss
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("C", [1e-6, 1.0, 4.0, 1e6])

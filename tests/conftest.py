@@ -1,0 +1,29 @@
+"""What holds for every test: linear algebra on one thread, and as much effort as the run is given."""
+
+import gc
+import os
+
+# Tests run side by side, one process for each core. Threads of a BLAS library beside them wait in loops that take more
+# processor time than the algebra itself; this must stand before numpy is first imported.
+for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from effort import is_quick, thin  # noqa: E402
+
+
+def pytest_configure(config):
+    settings.load_profile("quick" if is_quick(config) else "full")
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` is asked
+def pytest_collection_modifyitems(items):
+    thin(items)
+
+
+def pytest_collection_finish():
+    """Thousands of collected tests stay to the end: looking for garbage need not look at them each time."""
+    gc.collect()
+    gc.freeze()
