@@ -54,13 +54,14 @@ class LabelledFeatures:
 
     def read(self, columns: Values) -> Floats:
         """Cleaned records and their targets."""
-        targets = self._targets(columns[-1])
-        numbers = np.empty((len(targets), len(columns) - 1 + self.response.outputs))
-        numbers[:, : len(columns) - 1] = self.map.box.clean(np.stack(columns[:-1], axis=1))
-        numbers[:, len(columns) - 1 :] = targets
-        if self.every == 1:
-            return numbers
-        return np.asarray(numbers[hashed(numbers) % np.uint64(self.every) == 0])
+        dimension, targets = len(columns) - 1, self._targets(columns[-1])
+        numbers = np.empty((len(targets), dimension + self.response.outputs))
+        np.stack(columns[:-1], axis=1, out=numbers[:, :dimension])
+        numbers[:, dimension:] = targets
+        if self.every > 1:
+            numbers = numbers[hashed(numbers) % np.uint64(self.every) == 0]
+        numbers[:, :dimension] = self.map.box.clean(numbers[:, :dimension])
+        return numbers
 
     def _targets(self, values: Any) -> Floats:
         """``(m, outputs)``: -1 or 1 for classes, [-1, 1] for numbers; NaN for what was not declared or is missing."""

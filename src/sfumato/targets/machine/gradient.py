@@ -30,8 +30,19 @@ SLACK = 2.0**40  # steps in a width of a rounded hinge
 SHARP = 2.0**-6  # a hinge that is rounded over less than this
 
 
+class OverFeatures:
+    """A pass that reads what features were made of the records."""
+
+    features: Features
+
+    @property
+    def box(self) -> Box:
+        """The columns and the response."""
+        return self.features.box
+
+
 @dataclass(frozen=True, repr=False)
-class Gradient:
+class Gradient(OverFeatures):
     """A pass: the sum of slopes times features at some weights, for a hinge its dual slack, and curvature if asked for.
 
     It goes to wherever the records are, so it can be pickled; but weights are private until they are published.
@@ -57,11 +68,6 @@ class Gradient:
     unit: tuple[float, ...]
     tables: int = 0
     largest = 2**40  # features and slices of slopes have 20 bits
-
-    @property
-    def box(self) -> Box:
-        """The columns and the response."""
-        return self.features.box
 
     @property
     def ends(self) -> tuple[int, int, int]:
@@ -97,17 +103,12 @@ class Gradient:
 
 
 @dataclass(frozen=True)
-class Known:
+class Known(OverFeatures):
     """A pass: how many examples say something."""
 
     features: Features
     size = 1
     largest = 1
-
-    @property
-    def box(self) -> Box:
-        """The columns and the response."""
-        return self.features.box
 
     def add(self, total: Integers, columns: Values) -> None:
         """Targets that are there."""
@@ -115,17 +116,12 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Squares:
+class Squares(OverFeatures):
     """A pass: the sum of the squares of all features."""
 
     features: Features
     size = 1
     largest = 2**40
-
-    @property
-    def box(self) -> Box:
-        """The columns and the response."""
-        return self.features.box
 
     def add(self, total: Integers, columns: Values) -> None:
         """Of a block they add up exactly."""
