@@ -155,6 +155,7 @@ def test_zcdp_delta_is_an_upper_bound(rho):
             assert zcdp_delta(rho, epsilon) >= delta, (rho, epsilon)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rho", RHOS)
 def test_zcdp_delta_is_tight(rho):
     for epsilon in LOSSES:
