@@ -133,7 +133,9 @@ def mutants(source: str, file: str, wanted: Callable[[str], bool] = lambda name:
             after = "nothing" if _removable(node) else _words(parent if small else other)
             name = f"{scope[1:] or 'module'}: {before} -> {after}"
             seen[name] += 1
-            if before != after:
+            # Of one number, the first is also the last.
+            last = isinstance(parent, ast.Subscript) and isinstance(other, ast.Constant) and other.value == -1
+            if before != after and not last:
                 name += f" (no. {seen[name]})" if seen[name] > 1 else ""
                 if wanted(name):
                     yield Mutant(name, getattr(node, "lineno", 0), compile(tree, file, "exec"))
