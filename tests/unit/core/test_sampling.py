@@ -304,7 +304,9 @@ def test_laplace_in_blocks_is_one_block_after_the_other(count, asked, monkeypatc
     assert counts == asked
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(9, 4), Fraction(16), Fraction(10**9, 7), Fraction(2**99)])
+@pytest.mark.parametrize(
+    "variance", [Fraction(1, 50), Fraction(9, 4), Fraction(16), Fraction(10**9, 7), Fraction(2**99)]
+)
 def test_gaussian_accepts_laplace_proposals_with_the_rates_of_canonne_kamath_and_steinke(variance, monkeypatch):
     """Proposals of scale t, kept with probability ``exp(-(|x| - variance / t)^2 / (2 variance))``."""
     scale, deviation = math.isqrt(int(variance)) + 1, math.sqrt(variance)

@@ -159,6 +159,7 @@ def test_half_of_epsilon_hides_the_threshold_and_half_the_value(numbers):
     assert [asked.above(3.0), asked.above(9.0), asked.above(3.0)] == [False, False, True]  # equal is above
     assert drawn == [(1, Fraction(2 * 65537 * 10))] + [(1, Fraction(4 * 65537 * 10))] * 3
 
+
 # --- above threshold ------------------------------------------------------------------------------------------
 
 
