@@ -66,10 +66,8 @@ def exchange(module: types.ModuleType, mutant: Mutant) -> None:
         elif _exchanged(old, new) and not name.startswith("__"):
             for other in [m for m in list(sys.modules.values()) if vars(m).get(name) is old]:
                 setattr(other, name, new)
-    for cached in [
-        value for m in list(sys.modules.values()) if m.__name__.startswith("sfumato.") for value in vars(m).values()
-    ]:
-        if isinstance(cached, functools._lru_cache_wrapper):
+    for other in [m for m in list(sys.modules.values()) if m.__name__.startswith("sfumato.")]:
+        for cached in [value for value in vars(other).values() if isinstance(value, functools._lru_cache_wrapper)]:
             cached.cache_clear()
 
 
@@ -90,8 +88,8 @@ def _exchanged(old: object, new: object) -> bool:
 class Check:
     """A pytest plugin: instead of running the collected tests once, it runs them on every mutant of one module."""
 
-    def __init__(self, name: str, part: str, verbose: bool) -> None:
-        self.name, self.part, self.verbose = name, part, verbose
+    def __init__(self, name: str, part: str, verbose: bool, explained: str) -> None:
+        self.name, self.part, self.verbose, self.explained = name, part, verbose, explained
         self.file = ROOT / "src" / "sfumato" / "core" / f"{name}.py"
         self.survivors: list[Mutant] = []
         self.count = {"killed": 0, "survived": 0, "timeout": 0}
@@ -114,14 +112,15 @@ class Check:
         for mutant in mutants(self.file.read_text(), str(self.file), lambda name: self.part in name):
             outcome, place = run(session, tests, module, mutant, allowed)
             self.count[outcome] += 1
+            killer = "" if place is None else tests[place].nodeid
             if place is not None:
                 tests.insert(0, tests.pop(place))
             if outcome == "survived":
                 self.survivors.append(mutant)
             if outcome == "survived" or self.verbose:
-                say(
-                    f"  {self.name}.py:{mutant.line} `{mutant.name}` {outcome} {tests[0].nodeid if place is not None else ''}"
-                )
+                say(f"  {self.name}.py:{mutant.line} `{mutant.name}` {outcome} {killer}")
+            if outcome != "survived" and f"`{mutant.name}`" in self.explained:
+                say(f"  {self.name}.py:{mutant.line} `{mutant.name}` is explained, yet {outcome}")
         return True
 
 
@@ -184,7 +183,7 @@ def main() -> int:
     unexplained = 0
     rows = ["| module | mutants | killed | timeouts | survived, explained | survived |", "|---|---|---|---|---|---|"]
     for name in asked.modules:
-        check = Check(name, asked.part, asked.verbose)
+        check = Check(name, asked.part, asked.verbose, text)
         files = [
             str(ROOT / "tests" / path) for path in (f"unit/core/test_{name}.py", *([] if asked.unit else TESTS[name]))
         ]

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 
 from sfumato.core.gaussian import _mills, chi_delta, gaussian_delta, noise_multiplier, smallest, zcdp_delta
+from sfumato.errors import ParameterError
 
 DIGITS = 60
 MUS = [1e-8, 1e-5, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0]
@@ -127,6 +128,17 @@ def test_noise_multiplier_falls_with_either_grant():
 def test_smallest_finds_the_place_from_above(place, start):
     found = smallest(lambda x: x >= place, start)
     assert place <= found <= place * (1 + 2e-13)
+
+
+def test_smallest_gives_up_where_nothing_is_enough():
+    asked = []
+    with pytest.raises(ParameterError, match="too extreme"):
+        smallest(lambda x: asked.append(x), 1.0)
+    assert asked == [2.0**i for i in range(len(asked))] and 1e149 < max(asked) < 1e150
+
+
+def test_smallest_of_what_always_holds_is_next_to_nothing():
+    assert 0 < smallest(lambda x: True, 1.0) < 1e-299
 
 
 # --- zero concentration -------------------------------------------------------------------------------------

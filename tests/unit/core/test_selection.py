@@ -121,7 +121,7 @@ def numbers(monkeypatch):
 
 
 def assert_rates(asked, gaps):
-    """Coins show heads with probability ``exp(-epsilon gap / (2 steps))``: exactly, and in doubles within their error."""
+    """Heads have probability ``exp(-epsilon gap / (2 steps))``: exactly, and in doubles within their error."""
     rates, errors, exact = asked
     assert exact == [gap * Fraction(1, 10) / (2 * 98305) for gap in gaps]
     for rate, error, true in zip(rates, errors, exact, strict=True):
