@@ -23,13 +23,13 @@ from scipy import sparse
 import sfumato as sf
 from benchmarks.density_baselines import Score, score, to_simplex
 from benchmarks.reproduce import BOX, GRID, density, mixture
-from sfumato.bases import measure
-from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import Binning, MassLattice, SplitLattice
-from sfumato.bases.mixture import node_positions
-from sfumato.bases.reconstruction import PolynomialReconstruction
+from sfumato.bases.density import measure
+from sfumato.bases.density.binning import Binning, MassLattice, SplitLattice
+from sfumato.bases.density.kernel import GaussianKernel
+from sfumato.bases.density.mixture import node_positions
+from sfumato.bases.density.reconstruction import PolynomialReconstruction
 from sfumato.core.calibration import calibrate
-from sfumato.targets.density import predictions
+from sfumato.targets.density.density import predictions
 
 FIRST, SECOND, FINALISTS = 24, 100, 4
 SPACINGS = (0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.4, 1.7, 2.0, 2.4, 2.8)  # lattice steps, in bandwidths
@@ -112,7 +112,7 @@ def sup_errors(lattice: Lattice, epsilon: float, draws: int, seed: int) -> np.nd
 
 
 def nearest_measures(shares: np.ndarray, masses: np.ndarray, variance: float) -> np.ndarray:
-    """The problem of ``sfumato.bases.measure.nearest_measure``, for many rows of masses at once, in one dimension."""
+    """The problem of ``bases.density.measure.nearest_measure``, for many rows of masses at once, in one dimension."""
     count, draws = len(shares), len(masses)
     rough = measure.ROUGHNESS * variance * count**3
     bend = np.diag(np.r_[1.0, np.full(count - 2, 2.0), 1.0]) - np.eye(count, k=1) - np.eye(count, k=-1)

@@ -16,10 +16,11 @@ from sklearn.neighbors import KernelDensity
 import sfumato as sf
 from benchmarks.density import plane_records
 from benchmarks.timing import row, seconds
-from sfumato.bases import prediction
+from sfumato.bases.density import prediction
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.tables import open_table
-from sfumato.targets import density, shares
+from sfumato.targets import shares
+from sfumato.targets.density import density
 
 PLANE_ROWS, FILE_ROWS = 1_000_000, 10_000_000
 BANDWIDTH = {"plane": 0.1, "file": 0.05}

@@ -18,7 +18,7 @@ from benchmarks.density_baselines import Score, score
 from benchmarks.everyday_peers import Table, diffprivlib_answers, opendp_answers
 from benchmarks.reproduce import SHARED
 from benchmarks.timing import row
-from sfumato.bases.quantiles import Grid
+from sfumato.bases.statistics.quantiles import Grid
 from sfumato.core.box import Interval
 
 EPSILONS = (0.1, 1.0)

@@ -17,7 +17,7 @@ import numpy as np
 
 import sfumato as sf
 from benchmarks.timing import row
-from sfumato.bases.shrinkage import posterior_medians
+from sfumato.bases.tables.shrinkage import posterior_medians
 
 SQUARE = sf.Box([(0, 1), (0, 1)])
 SIDE = 11

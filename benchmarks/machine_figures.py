@@ -15,7 +15,7 @@ from benchmarks.machine_baselines import SemiInteractive
 from benchmarks.machine_data import SQUARE, Task, a9a, covtype, exact_svm, in_span, landmarks, two_gaussians
 from benchmarks.machines import PLAIN, RANKS, ROTATED, best_bernstein, figure_errors
 from sfumato.core.gaussian import noise_multiplier
-from sfumato.targets.learning import features_of
+from sfumato.targets.machine.learner import features_of
 
 Row = dict[str, Any]
 RELEASES, DRAWS = 20, 20

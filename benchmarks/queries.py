@@ -18,9 +18,9 @@ from benchmarks import queries_speed
 from benchmarks import query_baselines as baselines
 from benchmarks.density_grid import one_thread
 from benchmarks.timing import row
-from sfumato.bases.contributions import chebyshev_table, factors_of
-from sfumato.bases.cosine import Cosines, IndexSet
-from sfumato.bases.quadrature import grid_for, query_values, sparse_coefficients
+from sfumato.bases.moments.contributions import chebyshev_table, factors_of
+from sfumato.bases.moments.cosine import Cosines, IndexSet
+from sfumato.bases.moments.quadrature import grid_for, query_values, sparse_coefficients
 
 Row = dict[str, Any]
 Function = Callable[[np.ndarray], np.ndarray]

@@ -18,10 +18,10 @@ import sfumato as sf
 from benchmarks import query_baselines as baselines
 from benchmarks.density_grid import one_thread
 from benchmarks.timing import row, seconds
-from sfumato.bases.contributions import factors_of
-from sfumato.bases.cosine import Cosines
+from sfumato.bases.moments.contributions import factors_of
+from sfumato.bases.moments.cosine import Cosines
 from sfumato.engines.memory import MemoryEngine
-from sfumato.targets.cosine_moments import Sums
+from sfumato.targets.moments import Sums
 
 Row = dict[str, Any]
 

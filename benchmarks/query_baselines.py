@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from sfumato.bases.quadrature import jackson_factors
+from sfumato.bases.moments.quadrature import jackson_factors
 
 Floats = np.ndarray
 L1_FACTOR = 1.2173  # of t^d / n: what one record moves all moments by in L1; the paper prints 1

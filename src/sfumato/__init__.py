@@ -18,13 +18,13 @@ from sfumato.upwards import UPWARDS as _UPWARDS
 if TYPE_CHECKING:
     from sfumato import errors, local, noise, oracles
     from sfumato.accounting.ledger import Account, Ledger
-    from sfumato.bases.bernstein import Bernstein, Step
-    from sfumato.bases.cosine import Cosines
-    from sfumato.bases.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
-    from sfumato.bases.landmarks import Coordinates, Landmarks
-    from sfumato.bases.lattice import Binning, SplitLattice
-    from sfumato.bases.losses import SmoothedHinge, SmoothedHuber, UserLoss
-    from sfumato.bases.smoothness import Hoelder, Linear, Smooth
+    from sfumato.bases.density.binning import Binning, SplitLattice
+    from sfumato.bases.lattice.bernstein import Bernstein, Step
+    from sfumato.bases.lattice.smoothness import Hoelder, Linear, Smooth
+    from sfumato.bases.machine.kernels import RBF, LinearKernel, Matern, Polynomial, Precomputed, UserKernel
+    from sfumato.bases.machine.landmarks import Coordinates, Landmarks
+    from sfumato.bases.machine.losses import SmoothedHinge, SmoothedHuber, UserLoss
+    from sfumato.bases.moments.cosine import Cosines
     from sfumato.bounding import private_bounds
     from sfumato.boxfile import read_box
     from sfumato.choosing import AboveThreshold, select
@@ -34,90 +34,90 @@ if TYPE_CHECKING:
     from sfumato.core.privacy import Guarantee, Privacy
     from sfumato.engines.files import Csv
     from sfumato.pipeline import Plan, plan, release
-    from sfumato.releases.answers import Answer
-    from sfumato.releases.bayes import NaiveBayesRelease
+    from sfumato.releases.bayes.bayes import NaiveBayesRelease
     from sfumato.releases.curve import CurveRelease
-    from sfumato.releases.density import DensityRelease
+    from sfumato.releases.density.density import DensityRelease
+    from sfumato.releases.density.grouped import GroupedDensityRelease
     from sfumato.releases.function import FunctionRelease
-    from sfumato.releases.grouped import GroupedDensityRelease
     from sfumato.releases.io import load
-    from sfumato.releases.machine import MachineRelease
-    from sfumato.releases.models import Model
-    from sfumato.releases.summary import SummaryRelease
+    from sfumato.releases.machine.machine import MachineRelease
+    from sfumato.releases.summary.answers import Answer
+    from sfumato.releases.summary.models import Model
+    from sfumato.releases.summary.summary import SummaryRelease
     from sfumato.releases.value import ValueRelease
     from sfumato.sampler.estimating import sample_sensitivity
     from sfumato.sampler.plans import SamplerPlan, sampler_plan
     from sfumato.summarizing import summarize
     from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
-    from sfumato.targets.cosine_moments import CosineMoments
-    from sfumato.targets.density import KDE
-    from sfumato.targets.linear import LogisticRegression, Ridge
-    from sfumato.targets.machine import KernelMachine
+    from sfumato.targets.density.density import KDE
+    from sfumato.targets.density.tuned import Tuned
+    from sfumato.targets.machine.linear import LogisticRegression, Ridge
+    from sfumato.targets.machine.machine import KernelMachine
+    from sfumato.targets.moments import CosineMoments
+    from sfumato.targets.nadaraya_watson import NadarayaWatson
     from sfumato.targets.naive_bayes import NaiveBayes
     from sfumato.targets.priestley_chao import PriestleyChao
     from sfumato.targets.sampled import SampledCertificate
-    from sfumato.targets.smoother import NadarayaWatson
     from sfumato.targets.statistic import Statistic
-    from sfumato.targets.tuning import Tuned
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
     "AboveThreshold": "choosing",
     "Account": "accounting.ledger",
-    "Answer": "releases.answers",
-    "Bernstein": "bases.bernstein",
-    "Binning": "bases.lattice",
+    "Answer": "releases.summary.answers",
+    "Bernstein": "bases.lattice.bernstein",
+    "Binning": "bases.density.binning",
     "BlackBox": "targets.black_box",
     "Box": "core.box",
     "Categorical": "core.box",
     "Certificate": "core.certificate",
-    "Coordinates": "bases.landmarks",
-    "CosineMoments": "targets.cosine_moments",
-    "Cosines": "bases.cosine",
+    "Coordinates": "bases.machine.landmarks",
+    "CosineMoments": "targets.moments",
+    "Cosines": "bases.moments.cosine",
     "Csv": "engines.files",
     "CurveRelease": "releases.curve",
-    "DensityRelease": "releases.density",
+    "DensityRelease": "releases.density.density",
     "FunctionRelease": "releases.function",
-    "GroupedDensityRelease": "releases.grouped",
+    "GroupedDensityRelease": "releases.density.grouped",
     "Guarantee": "core.privacy",
-    "Hoelder": "bases.smoothness",
+    "Hoelder": "bases.lattice.smoothness",
     "Integer": "core.box",
-    "KDE": "targets.density",
-    "KernelMachine": "targets.machine",
-    "Landmarks": "bases.landmarks",
+    "KDE": "targets.density.density",
+    "KernelMachine": "targets.machine.machine",
+    "Landmarks": "bases.machine.landmarks",
     "Ledger": "accounting.ledger",
-    "Linear": "bases.smoothness",
-    "LinearKernel": "bases.kernels",
-    "LogisticRegression": "targets.linear",
-    "MachineRelease": "releases.machine",
-    "Matern": "bases.kernels",
-    "Model": "releases.models",
-    "NadarayaWatson": "targets.smoother",
+    "Linear": "bases.lattice.smoothness",
+    "LinearKernel": "bases.machine.kernels",
+    "LogisticRegression": "targets.machine.linear",
+    "MachineRelease": "releases.machine.machine",
+    "Matern": "bases.machine.kernels",
+    "Model": "releases.summary.models",
+    "NadarayaWatson": "targets.nadaraya_watson",
     "NaiveBayes": "targets.naive_bayes",
-    "NaiveBayesRelease": "releases.bayes",
+    "NaiveBayesRelease": "releases.bayes.bayes",
     "Periodic": "core.box",
     "Person": "core.neighbours",
     "Plan": "pipeline",
-    "Polynomial": "bases.kernels",
-    "Precomputed": "bases.kernels",
+    "Polynomial": "bases.machine.kernels",
+    "Precomputed": "bases.machine.kernels",
     "PriestleyChao": "targets.priestley_chao",
     "Privacy": "core.privacy",
-    "RBF": "bases.kernels",
-    "Ridge": "targets.linear",
+    "RBF": "bases.machine.kernels",
+    "Ridge": "targets.machine.linear",
     "SampledCertificate": "targets.sampled",
     "SamplerPlan": "sampler.plans",
-    "Smooth": "bases.smoothness",
-    "SmoothedHinge": "bases.losses",
-    "SmoothedHuber": "bases.losses",
-    "SplitLattice": "bases.lattice",
+    "Smooth": "bases.lattice.smoothness",
+    "SmoothedHinge": "bases.machine.losses",
+    "SmoothedHuber": "bases.machine.losses",
+    "SplitLattice": "bases.density.binning",
     "Statistic": "targets.statistic",
-    "Step": "bases.bernstein",
-    "SummaryRelease": "releases.summary",
+    "Step": "bases.lattice.bernstein",
+    "SummaryRelease": "releases.summary.summary",
     "Target": "targets.base",
-    "Tuned": "targets.tuning",
-    "UserKernel": "bases.kernels",
-    "UserLoss": "bases.losses",
+    "Tuned": "targets.density.tuned",
+    "UserKernel": "bases.machine.kernels",
+    "UserLoss": "bases.machine.losses",
     "ValueRelease": "releases.value",
     "load": "releases.io",
     "plan": "pipeline",

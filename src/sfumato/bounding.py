@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sfumato.accounting.charging import Payer
-from sfumato.bases.magnitudes import WIDEST
+from sfumato.bases.statistics.magnitudes import WIDEST
 from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy

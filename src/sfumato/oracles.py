@@ -19,7 +19,7 @@ from sfumato.checks import positive_integer, shown
 from sfumato.core.box import Box, Categorical, Column, Integer
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.releases.distribution import Distribution
+from sfumato.releases.density.distribution import Distribution
 
 Generator = np.random.Generator
 Draw = Callable[[int, Generator], Any]

@@ -23,8 +23,8 @@ from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
 from sfumato.releases.base import Receipt
 from sfumato.targets.base import Choosing, Errors, Published, Target, door_of
+from sfumato.targets.density.tuned import Tuned
 from sfumato.targets.sampled import warn_of_random
-from sfumato.targets.tuning import Tuned
 from sfumato.tuning import part_of, tune
 from sfumato.values import silently
 

@@ -9,8 +9,8 @@ from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
 from sfumato.engines.engine import Engine
 from sfumato.pipeline import release
-from sfumato.releases.summary import SummaryRelease
-from sfumato.targets.cosine_moments import CosineMoments
+from sfumato.releases.summary.summary import SummaryRelease
+from sfumato.targets.moments import CosineMoments
 
 
 def summarize(

@@ -16,7 +16,7 @@ from sfumato.core.box import Box
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
 from sfumato.targets.base import Target, Tunable
-from sfumato.targets.tuning import Tuned
+from sfumato.targets.density.tuned import Tuned
 from sfumato.values import silently
 
 

@@ -125,22 +125,23 @@ def column(values: Any) -> NDArray[Any]:
     """
     if isinstance(values, np.ndarray):
         return values
-    kind = (
-        _said(values, "type") if hasattr(type(values), "type") else _said(values, "dtype")
-    )  # Arrow's word, or others'
+    kind: Any = getattr(values, "type" if hasattr(type(values), "type") else "dtype", None)  # Arrow's word, or others'
     if isinstance(kind, np.dtype) or str(kind) in _DOUBLES:  # a gap among doubles is one of them
         return np.asarray(_array(values))
     if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):  # of which polars prints and panics
         return np.full(len(values), None)
-    as_list = next((found for name in _AS_LIST if (found := getattr(type(values), name, None))), None)
+    stored = values.array if hasattr(type(values), "array") else values  # of pandas: by position, whatever the labels
+    if hasattr(kind, "index_type"):  # a dictionary of Arrow's is read faster as what it holds
+        with suppress(Exception):
+            stored = values.cast(kind.value_type)
+    as_list = next((found for name in _AS_LIST if (found := getattr(type(stored), name, None))), None)
     if as_list is None and hasattr(type(values), "__array__"):
         return np.asarray(_array(values))
     try:
         with silently():
-            return _objects(list(values) if as_list is None else as_list(values))
+            return _objects(list(stored) if as_list is None else as_list(stored))
     except Exception:  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
-        stored = _said(values, "array")  # of pandas: by position, whatever the labels
-        return _objects([_one(values if stored is None else stored, place) for place in range(len(values))])
+        return _objects([_one(stored, place) for place in range(len(stored))])
 
 
 def doubles(values: Any) -> Floats:
@@ -215,11 +216,6 @@ def _parts(values: Any) -> list[Any] | None:
     if hasattr(type(values), "itercolumns"):
         return list(values.columns)
     return [part for _, part in values.items()] if hasattr(type(values), "iloc") else None
-
-
-def _said(values: Any, word: str) -> Any:
-    """What a column says of itself, and not what one of its labels does."""
-    return getattr(values, word) if hasattr(type(values), word) else None
 
 
 def _one(stored: Any, place: int) -> Any:

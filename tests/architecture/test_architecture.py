@@ -38,7 +38,7 @@ CORE_LINES = 1390
 # Modules of one room that make each other, inside functions: a basis makes expansions, which hold a basis; a protocol
 # makes its collector, which restores it from a checkpoint.
 COMPANIONS = [
-    {"bases.base", "bases.expansion"},
+    {"bases.base", "bases.lattice.expansion"},
     {f"local.{name}" for name in ("protocol", "density", "marginals", "smooth", "collector", "checkpoints")},
 ]
 
@@ -126,7 +126,7 @@ def test_no_module_needs_itself_through_others():
 
 def test_releases_reach_upwards_by_name_only():
     """A release draws itself, writes its page and answers questions: the package says who does it."""
-    assert "UPWARDS" in (SRC / "releases" / "summary.py").read_text()
+    assert "UPWARDS" in (SRC / "releases" / "summary" / "summary.py").read_text()
     users = {name_of(f) for f in FILES if "sfumato.upwards" in imports(f)}
     assert {user.partition("/")[0] for user in users} == {"__init__.py", "releases"}
 
@@ -179,7 +179,13 @@ def test_the_core_is_small_enough_to_read_in_an_hour():
 RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets)\b|os\.urandom|getrandom", re.M)
 # Simulates public noise laws, draws from published densities, makes up the patients of the demo and the records of a
 # sensitivity sampler; never sees data.
-SIMULATION = {"bases/prediction.py", "releases/uncertainty.py", "releases/distribution.py", "demo.py", "oracles.py"}
+SIMULATION = {
+    "bases/density/prediction.py",
+    "releases/uncertainty.py",
+    "releases/density/distribution.py",
+    "demo.py",
+    "oracles.py",
+}
 
 
 def test_randomness_comes_from_one_module():
@@ -241,7 +247,7 @@ def test_one_reader_asks_a_container_for_an_array():
     """numpy lets one gap decide how other values are read: ``values.column`` asks it only where the type decides."""
     assert {name_of(f) for f in FILES if re.search(r"__array__\(", f.read_text())} == {"values.py"}
     asked = {name_of(f) for f in FILES if re.search(r"\.to_numpy\(", f.read_text())}
-    public = {"releases/bayes.py", "cli/predicting.py"}  # new points, which nobody promised anything
+    public = {"releases/bayes/bayes.py", "cli/predicting.py"}  # new points, which nobody promised anything
     assert asked == {"engines/columns.py", "engines/cells.py"} | public  # of doubles and of places
 
 
@@ -249,13 +255,17 @@ def test_private_vectors_are_opened_by_the_door_only():
     opened = {name_of(f) for f in FILES if re.search(r"\._values\b", f.read_text())}
     assert opened == {"core/mechanism.py"}
     noisy = {name_of(f) for f in FILES if re.search(r"draw_objective\(", f.read_text())}
-    assert noisy == {"core/mechanism.py", "targets/machine.py"}
+    assert noisy == {"core/mechanism.py", "targets/machine/machine.py"}
     limbs = {name_of(f) for f in FILES if re.search(r"\._(high|low)\b", f.read_text())}
     assert limbs == {"core/whole.py"}
     doubles = {name_of(f) for f in FILES if re.search(r"\.doubles\(\)", f.read_text())}
-    assert doubles == {"core/mechanism.py", "engines/totals.py", "targets/solver.py"}  # a solver's sums are no release
+    assert doubles == {
+        "core/mechanism.py",
+        "engines/totals.py",
+        "targets/machine/solver.py",
+    }  # a solver's sums are no release
     opened = {name_of(f) for f in FILES if re.search(r"(\.wide\(\)|\.counts\(|halves\.open\()", f.read_text())}
-    targets = ("bounds", "cosine_moments", "density", "examples", "naive_bayes", "smoother", "statistic")
+    targets = ("bounds", "density/density", "machine/examples", "moments", "nadaraya_watson", "naive_bayes", "statistic")
     assert opened == {"engines/totals.py", *(f"targets/{name}.py" for name in targets)}
 
 

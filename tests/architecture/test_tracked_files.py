@@ -49,7 +49,14 @@ def test_nothing_tracked_is_ignored():
 
 @pytest.mark.parametrize(
     "name",
-    ["src/sfumato/targets/machine.py.orig", "docs/a.md.rej", "src/a.py~", "left\nbehind", "SECRET", "tests/.#a.py"],
+    [
+        "src/sfumato/targets/machine/machine.py.orig",
+        "docs/a.md.rej",
+        "src/a.py~",
+        "left\nbehind",
+        "SECRET",
+        "tests/.#a.py",
+    ],
 )
 def test_a_stray_name_is_found(name):
     assert strays(["src/sfumato/core/box.py", name]) == [name]

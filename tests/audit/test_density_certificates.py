@@ -22,17 +22,17 @@ from scipy.spatial.distance import cdist
 import sfumato as sf
 from opening import numbers_of
 from sfumato import pipeline
-from sfumato.bases import shares
-from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.lattice import Binning, SplitLattice, whole_shares
-from sfumato.bases.reconstruction import PolynomialReconstruction
-from sfumato.bases.shares import apply_shares, axis_table, share_bits
+from sfumato.bases.density import shares
+from sfumato.bases.density.binning import Binning, SplitLattice, whole_shares
+from sfumato.bases.density.kernel import GaussianKernel
+from sfumato.bases.density.reconstruction import PolynomialReconstruction
+from sfumato.bases.density.shares import apply_shares, axis_table, share_bits
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError
-from sfumato.targets import scores
+from sfumato.targets.density import scores
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),

@@ -23,12 +23,12 @@ from harness.learners import (
 )
 
 import sfumato as sf
-from sfumato.bases.landmarks import Coordinates, Landmarks, feature_map
-from sfumato.bases.losses import Hinge, loss_of
-from sfumato.targets import examples, machine, solver
-from sfumato.targets.examples import FixedPoint, Labelled
-from sfumato.targets.gradient import BLOCK
-from sfumato.targets.solver import Problem, minimise
+from sfumato.bases.machine.landmarks import Coordinates, Landmarks, feature_map
+from sfumato.bases.machine.losses import Hinge, loss_of
+from sfumato.targets.machine import examples, machine, solver
+from sfumato.targets.machine.examples import FixedPoint, Labelled
+from sfumato.targets.machine.gradient import BLOCK
+from sfumato.targets.machine.solver import Problem, minimise
 
 RBF, LINEAR = sf.RBF(gamma=0.5), sf.LinearKernel()
 N = 8

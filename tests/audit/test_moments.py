@@ -21,14 +21,14 @@ from scipy.optimize import minimize
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.contributions import chebyshev_table, factors_of
+from sfumato.bases.moments.contributions import chebyshev_table, factors_of
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import draw
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import FileFormatError
 from sfumato.releases.io import load, save
-from sfumato.targets.cosine_moments import NOISES, scaled
+from sfumato.targets.moments import NOISES, scaled
 
 KIND = sf.Categorical((0, 1, 2))  # numbers as categories: an array holds them, and anything else counts as missing
 REPLACE, ADD = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, neighbours="add-remove")

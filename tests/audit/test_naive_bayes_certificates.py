@@ -19,8 +19,8 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.attributes import Attributes
-from sfumato.bases.columns import BITS, column_norms, shares_of
+from sfumato.bases.bayes.attributes import Attributes
+from sfumato.bases.bayes.contributions import BITS, column_norms, shares_of
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
 

@@ -20,7 +20,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 import sfumato as sf
-from sfumato.bases.learner import Learner
+from sfumato.bases.machine.learner import Learner
 from sfumato.core.gaussian import chi_delta, noise_multiplier, smallest
 from sfumato.core.mechanism import draw_objective
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective

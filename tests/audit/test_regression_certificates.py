@@ -19,12 +19,12 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.shares import axis_table, shape_of_cells, share_bits
+from sfumato.bases.density.shares import axis_table, shape_of_cells, share_bits
 from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
-from sfumato.targets.smoother import Halves
+from sfumato.targets.nadaraya_watson import Halves
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),

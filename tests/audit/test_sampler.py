@@ -15,7 +15,7 @@ from scipy.stats import binom, norm
 
 import sfumato as sf
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.summaries import Given
+from sfumato.bases.statistics.sums import Given
 from sfumato.core.box import Periodic
 from sfumato.errors import BudgetExceededError, FileFormatError, ParameterError, RandomPrivacyWarning
 from sfumato.sampler.plans import SamplerPlan

@@ -17,7 +17,7 @@ from harness.sums import RELATIONS, neighbours, tables
 from mpmath import mp, mpf
 
 import sfumato as sf
-from sfumato.bases.quantiles import Grid, Quantiles, rank_error
+from sfumato.bases.statistics.quantiles import Grid, Quantiles, rank_error
 from sfumato.choosing import pick
 from sfumato.core import selection
 

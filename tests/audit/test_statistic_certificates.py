@@ -32,8 +32,8 @@ from harness.sums import (
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
-from sfumato.bases.moments import Moments
-from sfumato.bases.summaries import UNIT, Tally, Total
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.sums import UNIT, Tally, Total
 from sfumato.core.calibration import calibrate
 from sfumato.core.gaussian import noise_multiplier
 

@@ -14,7 +14,7 @@ from harness.sums import KINDS, RELATIONS, TARGETS, chosen, ends, neighbours, su
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
-from sfumato.bases.quantiles import Grid, Quantiles
+from sfumato.bases.statistics.quantiles import Grid, Quantiles
 from sfumato.core.box import Integer
 
 # --- quantiles --------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.bernstein import basis_from_json
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.bernstein import basis_from_json
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.unit import from_unit
 from sfumato.errors import ParameterError
 

@@ -104,8 +104,9 @@ class ReleaseContract:
 
     def test_copies_and_pickles_answer_alike(self, release):
         """A release is public: nothing forbids copying it."""
+        answers = self.answers(release)
         for other in (copy.copy(release), copy.deepcopy(release), pickle.loads(pickle.dumps(release))):
-            assert all(map(np.array_equal, self.answers(release), self.answers(other)))
+            assert all(map(np.array_equal, answers, self.answers(other)))
 
     def test_text_shows_no_noisy_number(self, release):
         text = repr(release) + str(release)

@@ -2,7 +2,7 @@
 
 import sfumato as sf
 from contracts.basis_contract import BasisContract
-from sfumato.bases.hat import Hat
+from sfumato.bases.lattice.hat import Hat
 
 
 class TestBernstein(BasisContract):

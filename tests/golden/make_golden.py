@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 import sfumato as sf
-from sfumato.bases.attributes import Attributes
-from sfumato.bases.expansion import Expansion
-from sfumato.bases.magnitudes import WIDEST
+from sfumato.bases.bayes.attributes import Attributes
+from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.statistics.magnitudes import WIDEST
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate

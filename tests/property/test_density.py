@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
 from effort import tries
-from sfumato.bases.kernel import GaussianKernel
-from sfumato.bases.mixture import Mixture
+from sfumato.bases.density.kernel import GaussianKernel
+from sfumato.bases.density.mixture import Mixture
 from sfumato.errors import ParameterError
 
 anything = st.one_of(st.floats(), st.floats(-5, 15), st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 10.0]))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from effort import tries
-from sfumato.bases.quadrature import Grid, fine_axis, grid_for, nested_axis, to_user
+from sfumato.bases.moments.quadrature import Grid, fine_axis, grid_for, nested_axis, to_user
 from sfumato.errors import ParameterError
 from sfumato.expressions import read
-from sfumato.releases.following import cosines_at
+from sfumato.releases.summary.approximation import cosines_at
 
 BOX = sf.Box({"a": (0, 10), "b": (-1, 3), "c": sf.Categorical([1, 2, 5])})
 RECORDS = {"a": np.linspace(0, 10, 200), "b": np.linspace(3, -1, 200), "c": np.resize([1, 2, 5], 200)}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import sfumato as sf
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 
 numbers = st.floats(-1e6, 1e6)
 bases = st.one_of(

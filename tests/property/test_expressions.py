@@ -8,7 +8,7 @@ import sfumato as sf
 from effort import tries
 from sfumato.errors import ParameterError
 from sfumato.expressions.grammar import Parser
-from sfumato.expressions.looking import Written
+from sfumato.expressions.points import Written
 
 BOX = sf.Box({"age": (0, 110), "b c": (1, 2), "sex": sf.Categorical(("f", "m")), "stage": sf.Categorical((0, 1))})
 SHAPE = (8, 4, 2, 2)

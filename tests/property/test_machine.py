@@ -11,11 +11,11 @@ from hypothesis.extra import numpy as arrays
 import sfumato as sf
 from effort import tries
 from opening import fold_blocks
-from sfumato.bases.landmarks import feature_map
-from sfumato.bases.losses import Logistic, SmoothedHinge, SmoothedHuber, Squared
+from sfumato.bases.machine.landmarks import feature_map
+from sfumato.bases.machine.losses import Logistic, SmoothedHinge, SmoothedHuber, Squared
 from sfumato.errors import ParameterError
-from sfumato.releases.response import Response
-from sfumato.targets.solver import Problem, Weights, evaluate, minimise
+from sfumato.releases.machine.response import Response
+from sfumato.targets.machine.solver import Problem, Weights, evaluate, minimise
 
 BOX = sf.Box([(0, 10), (-1, 1)])
 SPECIAL = [math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 1.0, 10.0, 1e17]

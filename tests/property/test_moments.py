@@ -18,11 +18,11 @@ from hypothesis.extra import numpy as arrays
 import sfumato as sf
 from effort import tries
 from opening import numbers_of
-from sfumato.bases.cosine import Cosines
-from sfumato.bases.quadrature import fine_axis, grid_for
+from sfumato.bases.moments.cosine import Cosines
+from sfumato.bases.moments.quadrature import fine_axis, grid_for
 from sfumato.engines.memory import MemoryEngine
-from sfumato.releases.summary import _left_out
-from sfumato.targets.cosine_moments import Sums
+from sfumato.releases.summary.summary import _left_out
+from sfumato.targets.moments import Sums
 
 REPLACE, ADD = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, neighbours="add-remove")
 STRANGE = [np.nan, np.inf, -np.inf, 5e-324, -5e-324, 1e-310, -0.0, 1e308, -1e308, 1.0, -1.0, 0.3]

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 import sfumato as sf
 from effort import tries
 from opening import numbers_of
-from sfumato.bases.attributes import Attributes
+from sfumato.bases.bayes.attributes import Attributes
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError
 

@@ -14,7 +14,7 @@ from harness.laws import ALPHA
 from scipy.stats import binom
 
 import sfumato as sf
-from sfumato.bases.attributes import Attributes
+from sfumato.bases.bayes.attributes import Attributes
 
 CONFIDENCE = 0.95
 FEW, MANY = 30, pytest.param(150, marks=pytest.mark.slow)

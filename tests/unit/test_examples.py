@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.attributes import Attributes
-from sfumato.releases.likelihoods import Smoothed
+from sfumato.bases.bayes.attributes import Attributes
+from sfumato.releases.bayes.likelihoods import Smoothed
 
 ROOT = Path(__file__).parents[2]
 SURE = 1 - 1e-9

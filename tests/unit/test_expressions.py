@@ -10,12 +10,13 @@ from scipy.special import expit, ndtr
 import sfumato as sf
 from sfumato.core import mechanism
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.expressions import ask, asking, read
+from sfumato.expressions import ask, read
+from sfumato.expressions import question as asking
 from sfumato.expressions.grammar import STATISTICS, Parser
-from sfumato.expressions.looking import Written, look
+from sfumato.expressions.points import Written, look
 from sfumato.expressions.tokens import LONGEST, tokens
 from sfumato.expressions.tree import FUNCTIONS
-from sfumato.releases.answers import Answer
+from sfumato.releases.summary.answers import Answer
 
 BOX = sf.Box(
     {

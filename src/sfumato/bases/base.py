@@ -21,7 +21,7 @@ from sfumato.core.box import Box
 from sfumato.errors import ParameterError, ParameterTypeError
 
 if TYPE_CHECKING:
-    from sfumato.bases.expansion import Expansion
+    from sfumato.bases.lattice.expansion import Expansion
 
 Floats = NDArray[np.float64]
 
@@ -132,7 +132,9 @@ class LatticeBasis(Basis):
 
         ``function`` maps ``(m, l)`` points in user units to ``(m,)`` values.
         """
-        from sfumato.bases.expansion import Expansion  # an expansion holds a basis, and a basis makes expansions
+        from sfumato.bases.lattice.expansion import (
+            Expansion,  # an expansion holds a basis, and a basis makes expansions
+        )
 
         if not isinstance(box, Box):
             raise ParameterTypeError(f"box must be an sf.Box, got {shown(box)}")

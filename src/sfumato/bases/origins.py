@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.bases.summaries import Given
+from sfumato.bases.statistics.sums import Given
 from sfumato.checks import finite_number, positive_number, whole_number
 from sfumato.core.box import Box
 from sfumato.core.certificate import Certificate

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from sfumato.bases.quadrature import LARGEST_TENSOR
+from sfumato.bases.moments.quadrature import LARGEST_TENSOR
 from sfumato.checks import one_of, probability
 from sfumato.cli.options import load, settings
 from sfumato.cli.output import facts, printable, screen, show, table
@@ -21,8 +21,8 @@ from sfumato.errors import ParameterError
 from sfumato.expressions import Question, read
 from sfumato.faces import face_of
 from sfumato.faces.words import rounded
-from sfumato.releases.answers import Answer
-from sfumato.releases.quality import together
+from sfumato.releases.summary.answers import Answer
+from sfumato.releases.summary.quality import together
 
 _ROUNDING = 1e-9  # what is smaller, compared with the answer, comes from arithmetic alone
 

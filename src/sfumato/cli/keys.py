@@ -29,7 +29,7 @@ def new(
     The private key is written without a password, for its owner's eyes only. Neither file is ever replaced.
     """
     from sfumato.codec import write_plain
-    from sfumato.releases.signing import new_keys
+    from sfumato.releases.file.signature import new_keys
 
     public = path.with_name(f"{path.name}.pub")
     for file in (path, public):

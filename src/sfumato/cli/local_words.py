@@ -18,7 +18,7 @@ from sfumato.local.marginals import Marginals
 from sfumato.local.protocol import Protocol
 from sfumato.local.records import read_records, within
 from sfumato.local.smooth import SmoothQueries
-from sfumato.releases.marginals import MarginalsRelease
+from sfumato.releases.collected.marginals import MarginalsRelease
 
 Floats = NDArray[np.float64]
 Facts = list[tuple[str, list[str]]]

@@ -45,7 +45,7 @@ def signing_key(ctx: typer.Context) -> Any:
     given = settings(ctx).key
     if given is None:
         return None
-    from sfumato.releases.signing import Signer
+    from sfumato.releases.file.signature import Signer
 
     try:
         return Signer.of(given)

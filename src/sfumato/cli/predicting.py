@@ -29,7 +29,7 @@ from sfumato.errors import ParameterError
 from sfumato.faces.base import Facts
 from sfumato.faces.words import counted
 from sfumato.harmless import cell
-from sfumato.releases.response import Response
+from sfumato.releases.machine.response import Response
 
 _STDOUT = Path("-")
 

@@ -11,7 +11,7 @@ from sfumato.cli.records import AT_ONCE, Piece
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.faces import face_of
-from sfumato.releases.response import Response
+from sfumato.releases.machine.response import Response
 
 _WORK = 10_000_000  # weights that a band looks at, at a time
 

@@ -20,8 +20,8 @@ from sfumato.errors import ParameterError
 from sfumato.faces.base import Facts
 from sfumato.faces.public_test import PublicTest
 from sfumato.faces.words import counted
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.machine import MachineRelease
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
+from sfumato.releases.machine.machine import MachineRelease
 
 
 def open_test(path: Path, data: Path, order: Order) -> tuple[Path, Table]:

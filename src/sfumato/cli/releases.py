@@ -95,8 +95,8 @@ def inspect(ctx: typer.Context, file: File, confidence: Limits = 0.95) -> None:
 
 def _signed(ctx: typer.Context, file: Path) -> tuple[str, dict[str, Any] | None]:
     """Who signed a file, in words and as plain data; ``--trust`` has been asked for when the file was read."""
-    from sfumato.releases.container import read_bytes, unpacked
-    from sfumato.releases.signing import check_signature, signed_with, trusted_keys
+    from sfumato.releases.file.container import read_bytes, unpacked
+    from sfumato.releases.file.signature import check_signature, signed_with, trusted_keys
 
     contents, trust = unpacked(read_bytes(file)), list(settings(ctx).trust)
     if trust:  # again: it has been read again

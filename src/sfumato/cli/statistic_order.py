@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.bases.magnitudes import WIDEST
+from sfumato.bases.statistics.magnitudes import WIDEST
 from sfumato.checks import one_of, positive_integer, probability
 from sfumato.cli.columns import column_with_kind, known_columns
 from sfumato.cli.publishing import Order, check_names

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.quantiles import Quantiles
-from sfumato.bases.summaries import Tally
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.quantiles import Quantiles
+from sfumato.bases.statistics.sums import Tally
 from sfumato.core.box import Interval
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (

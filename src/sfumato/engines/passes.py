@@ -30,16 +30,20 @@ _HELD = 2**24  # integers that contributions may hold at once
 _EXACT = 2**53  # doubles are whole numbers up to here, so sums below are exact in any order
 
 
-class Features(Protocol):
-    """What is made of records once, and read by several passes: public, frozen and picklable as they are.
-
-    Making it again elsewhere could round differently: an engine keeps what was made beside the records.
-    """
+class Reading(Protocol):
+    """Something that reads records."""
 
     @property
     def box(self) -> Box:
         """The columns that it reads, the response included."""
         ...
+
+
+class Features(Reading, Protocol):
+    """What is made of records once, and read by several passes: public, frozen and picklable as they are.
+
+    Making it again elsewhere could round differently: an engine keeps what was made beside the records.
+    """
 
     @property
     def block(self) -> int:
@@ -60,13 +64,8 @@ class Features(Protocol):
         ...
 
 
-class Pass(Protocol):
+class Pass(Reading, Protocol):
     """What one fold adds up."""
-
-    @property
-    def box(self) -> Box:
-        """The columns that it reads, the response included."""
-        ...
 
     @property
     def features(self) -> Features | None:
@@ -91,13 +90,8 @@ class Pass(Protocol):
         ...
 
 
-class CellRule(Protocol):
+class CellRule(Reading, Protocol):
     """Which of a public number of cells each record falls into, if any."""
-
-    @property
-    def box(self) -> Box:
-        """The columns that it reads."""
-        ...
 
     @property
     def size(self) -> int:
@@ -176,13 +170,8 @@ class Contributions:
             total += self.rule.contributions(self.box, records).sum(axis=0)
 
 
-class Factors(Protocol):
+class Factors(Reading, Protocol):
     """A public rule that turns records into pairs of whole numbers, of which products are summed."""
-
-    @property
-    def box(self) -> Box:
-        """The columns that it reads."""
-        ...
 
     @property
     def shape(self) -> tuple[int, int]:

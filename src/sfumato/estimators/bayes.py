@@ -13,7 +13,7 @@ from sfumato.accounting.charging import Payer
 from sfumato.core.box import Interval
 from sfumato.estimators.classifiers import PrivateClassifier
 from sfumato.estimators.density import SMALLEST
-from sfumato.releases.bayes import NaiveBayesRelease
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.targets.naive_bayes import NaiveBayes
 
 Floats = NDArray[np.float64]

@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from sfumato.accounting.charging import Payer
-from sfumato.bases.losses import Logistic
+from sfumato.bases.machine.losses import Logistic
 from sfumato.errors import ParameterError
 from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner, PrivateSupervised
-from sfumato.releases.response import Response
+from sfumato.releases.machine.response import Response
 
 Floats = NDArray[np.float64]
 

@@ -20,8 +20,8 @@ from sfumato.estimators.base import PrivateEstimator
 from sfumato.estimators.inputs import check_rows, declared_width, public_box, read_features
 from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
-from sfumato.releases.density import DensityRelease
-from sfumato.targets.density import KDE
+from sfumato.releases.density.density import DensityRelease
+from sfumato.targets.density.density import KDE
 
 Floats = NDArray[np.float64]
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sfumato.accounting.charging import Payer
 from sfumato.bases.base import Basis
-from sfumato.bases.kernels import RBF, Kernel, LinearKernel, Polynomial, kernel_of
-from sfumato.bases.landmarks import Landmarks
+from sfumato.bases.machine.kernels import RBF, Kernel, LinearKernel, Polynomial, kernel_of
+from sfumato.bases.machine.landmarks import Landmarks
 from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.privacy import Privacy
@@ -23,9 +23,9 @@ from sfumato.estimators.inputs import check_rows, declared_width, public_box, re
 from sfumato.estimators.responses import read_response, response_name
 from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
-from sfumato.releases.machine import MachineRelease
-from sfumato.releases.response import Response
-from sfumato.targets.machine import KernelMachine
+from sfumato.releases.machine.machine import MachineRelease
+from sfumato.releases.machine.response import Response
+from sfumato.targets.machine.machine import KernelMachine
 
 
 class PrivateSupervised(PrivateEstimator, ABC):

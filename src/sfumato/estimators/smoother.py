@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.accounting.charging import Payer
-from sfumato.bases.lattice import LARGEST_DIMENSION
+from sfumato.bases.density.binning import LARGEST_DIMENSION
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.estimators.regressors import PrivateRegressor
 from sfumato.releases.curve import CurveRelease
-from sfumato.targets.smoother import NadarayaWatson
+from sfumato.targets.nadaraya_watson import NadarayaWatson
 
 Floats = NDArray[np.float64]
 

@@ -35,6 +35,6 @@ numbers from 0 to 1. Questions have at most 2,000 characters and 400 parts, brac
 at most 50 deep, and a constant power is at most 64.
 """
 
-from sfumato.expressions.asking import Question, ask, read
+from sfumato.expressions.question import Question, ask, read
 
 __all__ = ["Question", "ask", "read"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.bases.quadrature import category_values
+from sfumato.bases.moments.quadrature import category_values
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError
 from sfumato.expressions.tokens import Token, complaint, nearest, tokens
@@ -24,7 +24,7 @@ from sfumato.expressions.tree import (
     Node,
     product,
 )
-from sfumato.releases.questions import SOFTNESS
+from sfumato.releases.summary.questions import SOFTNESS
 
 STATISTICS = {"mean": 1, "variance": 1, "sd": 1, "covariance": 2, "correlation": 2, "share": 1}
 _BINARY: dict[str, tuple[int, Function]] = {

@@ -15,15 +15,15 @@ from sfumato.faces.machine import MachineFace
 from sfumato.faces.summary import SummaryFace
 from sfumato.faces.value import ValueFace
 from sfumato.releases.base import Release
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.collected import CollectedDensity
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
+from sfumato.releases.collected.density import CollectedDensity
+from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.curve import CurveRelease
-from sfumato.releases.density import DensityRelease
+from sfumato.releases.density.density import DensityRelease
+from sfumato.releases.density.grouped import GroupedDensityRelease
 from sfumato.releases.function import FunctionRelease
-from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.machine import MachineRelease
-from sfumato.releases.marginals import MarginalsRelease
-from sfumato.releases.summary import SummaryRelease
+from sfumato.releases.machine.machine import MachineRelease
+from sfumato.releases.summary.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 __all__ = ["CONFIDENCE", "FACES", "Face", "face_of"]

@@ -14,9 +14,9 @@ from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.views import MOST_GROUPS
 from sfumato.faces.words import counted, number, plain, readable
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.likelihoods import Counted, Normal, Smoothed
-from sfumato.releases.masses import INCLUDES
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
+from sfumato.releases.bayes.likelihoods import Counted, Normal, Smoothed
+from sfumato.releases.density.masses import INCLUDES
 
 Floats = NDArray[np.float64]
 

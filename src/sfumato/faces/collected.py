@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.expansion import Expansion
-from sfumato.bases.hat import Hat
-from sfumato.bases.measure import to_simplex
+from sfumato.bases.density.measure import to_simplex
+from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.lattice.hat import Hat
 from sfumato.core.box import Box, Categorical
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import promise_facts, short
 from sfumato.faces.views import CURVE_POINTS, GRID_POINTS, Sample, View, grid
 from sfumato.faces.words import above, number, number_words, plain, readable
 from sfumato.laws import LocalLaw
-from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.marginals import MarginalsRelease
-from sfumato.releases.summary import SummaryRelease
+from sfumato.releases.collected.density import CollectedDensity
+from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.summary.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from sfumato.faces.slices import Slices, curves_of, sliced_words, surface_of
 from sfumato.faces.views import Sketch, grid, sketch_of
 from sfumato.faces.words import brief, listed, number, number_words, plain, readable
 from sfumato.releases.curve import CurveRelease
-from sfumato.releases.masses import INCLUDES
+from sfumato.releases.density.masses import INCLUDES
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ from sfumato.faces.function import FunctionFace
 from sfumato.faces.promise import short
 from sfumato.faces.views import MOST_GROUPS, Sample, View, Views, check_columns, drawn_points, grid, sketched_points
 from sfumato.faces.words import MISSING, brief, listed, number, number_words, plain, readable
-from sfumato.releases.density import DensityRelease
-from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.masses import INCLUDES
+from sfumato.releases.density.density import DensityRelease
+from sfumato.releases.density.grouped import GroupedDensityRelease
+from sfumato.releases.density.masses import INCLUDES
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.bernstein import Step
-from sfumato.bases.smoothness import Hoelder, Linear, Smooth, Smoothness
+from sfumato.bases.lattice.bernstein import Step
+from sfumato.bases.lattice.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.bases.unit import from_unit
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.bases.kernels import Precomputed
+from sfumato.bases.machine.kernels import Precomputed
 from sfumato.core.neighbours import Person
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
@@ -24,7 +24,7 @@ from sfumato.faces.slices import (
     surface_of,
 )
 from sfumato.faces.words import brief, plain, readable
-from sfumato.releases.machine import MachineRelease
+from sfumato.releases.machine.machine import MachineRelease
 
 _MECHANISMS = {
     "output": "output: noise was added to the learner",

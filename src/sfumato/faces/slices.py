@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.kernels import LinearKernel, Precomputed
+from sfumato.bases.machine.kernels import LinearKernel, Precomputed
 from sfumato.bases.unit import from_unit
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Face
 from sfumato.faces.views import GRID_POINTS, MOST_GROUPS, grid
 from sfumato.releases.curve import CurveRelease
-from sfumato.releases.machine import MachineRelease
+from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.uncertainty import half_width_of
 
 Floats = NDArray[np.float64]

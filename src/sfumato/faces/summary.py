@@ -19,7 +19,7 @@ from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import short
 from sfumato.faces.words import above, exact, listed, number, number_words, readable, rounded
 from sfumato.laws import noise_deviation
-from sfumato.releases.quality import (
+from sfumato.releases.summary.quality import (
     ROUGHLY,
     WELL,
     Errors,
@@ -38,7 +38,7 @@ from sfumato.releases.quality import (
     together,
     verdict,
 )
-from sfumato.releases.summary import SummaryRelease
+from sfumato.releases.summary.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
 

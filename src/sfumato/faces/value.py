@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.quantiles import Quantiles
-from sfumato.bases.summaries import Given, Tally
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.quantiles import Quantiles
+from sfumato.bases.statistics.sums import Given, Tally
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts

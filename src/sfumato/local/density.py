@@ -158,7 +158,7 @@ class Density(Protocol):
         return masses, float(4 * variances.sum()) / len(signs) ** 2
 
     def release(self, state: State, reports: int) -> Any:
-        from sfumato.releases.collected import CollectedDensity
+        from sfumato.releases.collected.density import CollectedDensity
 
         masses, variance = self.masses(state)
         return CollectedDensity.of(self, masses, variance, reports)

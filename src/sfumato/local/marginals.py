@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.walsh import Walsh
+from sfumato.bases.tables.walsh import Walsh
 from sfumato.checks import finite_number, one_of, positive_integer
 from sfumato.errors import ParameterError
 from sfumato.local.channels import State
@@ -147,7 +147,7 @@ class Marginals(Protocol):
         return max(cell(k) for k in range(1, self.ways + 1))
 
     def release(self, state: State, reports: int) -> Any:
-        from sfumato.releases.marginals import MarginalsRelease
+        from sfumato.releases.collected.marginals import MarginalsRelease
 
         means, variances = self.channel.estimate(state)
         unknown = state["bits"].sum(axis=1) == 0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.cosine import Cosines, IndexSet
+from sfumato.bases.moments.cosine import Cosines, IndexSet
 from sfumato.checks import one_of
 from sfumato.core.box import Categorical
 from sfumato.errors import ParameterError
@@ -104,7 +104,7 @@ class SmoothQueries(Protocol):
         return 2 * super().pull(reach)
 
     def release(self, state: State, reports: int) -> Any:
-        from sfumato.releases.collected import collected_summary
+        from sfumato.releases.collected.density import collected_summary
 
         means, variances = self.channel.estimate(state)
         return collected_summary(self, 2 * means - 1, 4 * float(variances.max()), reports)

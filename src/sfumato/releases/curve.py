@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.bases.lattice import MassLattice
-from sfumato.bases.shares import RESPONSE_BITS, certify_masses, check_cells
+from sfumato.bases.density.binning import MassLattice
+from sfumato.bases.density.shares import RESPONSE_BITS, certify_masses, check_cells
 from sfumato.bases.unit import to_unit
 from sfumato.checks import one_of, probability
 from sfumato.codec import decode_rows, exact_keys
@@ -19,11 +19,11 @@ from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
-from sfumato.releases.certified import check_certificate, granted_of, sum_norm
-from sfumato.releases.density import DensityRelease
-from sfumato.releases.grouped import INDEPENDENT
-from sfumato.releases.masses import INCLUDES
-from sfumato.releases.response import Response, response_from_json
+from sfumato.releases.density.density import DensityRelease
+from sfumato.releases.density.grouped import INDEPENDENT
+from sfumato.releases.density.masses import INCLUDES
+from sfumato.releases.file.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.machine.response import Response, response_from_json
 from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]

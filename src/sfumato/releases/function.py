@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.bernstein import basis_from_json
-from sfumato.bases.expansion import Expansion, SubBox
+from sfumato.bases.lattice.bernstein import basis_from_json
+from sfumato.bases.lattice.expansion import Expansion, SubBox
+from sfumato.bases.lattice.smoothness import Smoothness, smoothness_from_json
 from sfumato.bases.origins import Origin, origin_from_json
-from sfumato.bases.smoothness import Smoothness, smoothness_from_json
 from sfumato.checks import one_of, probability
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
-from sfumato.releases.certified import as_stated, check_certificate, granted_of
+from sfumato.releases.file.certified import as_stated, check_certificate, granted_of
 from sfumato.releases.uncertainty import half_width
 from sfumato.upwards import Shown
 

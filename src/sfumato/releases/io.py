@@ -27,19 +27,19 @@ from sfumato.errors import FileFormatError, ParameterError
 from sfumato.harmless import printable
 from sfumato.laws import LocalLaw
 from sfumato.releases.base import Receipt, Release
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.certified import checked_noise, granted_of
-from sfumato.releases.collected import CollectedDensity
-from sfumato.releases.container import Contents, read_bytes, unpacked
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
+from sfumato.releases.collected.density import CollectedDensity
+from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.curve import CurveRelease
-from sfumato.releases.density import DensityRelease
+from sfumato.releases.density.density import DensityRelease
+from sfumato.releases.density.grouped import GroupedDensityRelease
+from sfumato.releases.file.certified import checked_noise, granted_of
+from sfumato.releases.file.container import Contents, read_bytes, unpacked
+from sfumato.releases.file.signature import Trust, check_signature, trusted_keys
 from sfumato.releases.function import FunctionRelease
-from sfumato.releases.grouped import GroupedDensityRelease
-from sfumato.releases.machine import MachineRelease
-from sfumato.releases.marginals import MarginalsRelease
+from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.saving import FORMAT_VERSION
-from sfumato.releases.signing import Trust, check_signature, trusted_keys
-from sfumato.releases.summary import SummaryRelease
+from sfumato.releases.summary.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
 _EVERY: tuple[type[Release], ...] = (

@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato._version import __version__
 from sfumato.codec import encode_box, encode_guarantee, encode_law, write_plain
-from sfumato.releases.container import Contents, packed
-from sfumato.releases.signing import Key, Signer, sign
+from sfumato.releases.file.container import Contents, packed
+from sfumato.releases.file.signature import Key, Signer, sign
 
 FORMAT_VERSION = 1
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtrik, gammaincinv, ndtri
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.objective import ObjectiveLaw

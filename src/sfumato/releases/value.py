@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LARGEST_LATTICE
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.moments import Moments
-from sfumato.bases.quantiles import LARGEST_GRID, Grid, Quantiles, check_level
-from sfumato.bases.summaries import Given, Summary, SumOfRecords, Tally, Total
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.quantiles import LARGEST_GRID, Grid, Quantiles, check_level
+from sfumato.bases.statistics.sums import Given, Summary, SumOfRecords, Tally, Total
 from sfumato.checks import finite_number, one_of, positive_number, probability, whole_number
 from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
@@ -22,7 +22,7 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
-from sfumato.releases.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.file.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.uncertainty import widths_of_each
 from sfumato.upwards import Shown
 

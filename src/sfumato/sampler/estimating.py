@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.oracles import Generator, Oracle, fresh_seed, stream
 from sfumato.sampler.pairs import NORMS, Pair, Respond, counted, distance, draw_pair, rows
 from sfumato.sampler.plans import SamplerPlan, sampler_plan
-from sfumato.sampler.watching import watching
+from sfumato.sampler.progress import watching
 from sfumato.targets.base import Additive, Rehearsable, Target
 from sfumato.targets.sampled import SampledCertificate
 

@@ -22,7 +22,7 @@ from sfumato.engines.engine import Engine, Records
 from sfumato.engines.tables import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt, Release
-from sfumato.targets.tuning import Tuned
+from sfumato.targets.density.tuned import Tuned
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis, values_on
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.lattice.smoothness import Smoothness
 from sfumato.bases.origins import Clipped
-from sfumato.bases.smoothness import Smoothness
 from sfumato.checks import finite_number, shown
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.summaries import Integers
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.sums import Integers
 from sfumato.checks import probability
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw

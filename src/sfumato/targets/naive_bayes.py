@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.bases.attributes import Attributes, alone, numeric
 from sfumato.bases.base import Basis
-from sfumato.bases.columns import apply_table, cells_of, certify_columns, tables_of
-from sfumato.bases.kernel import GaussianKernel
+from sfumato.bases.bayes.attributes import Attributes, alone, numeric
+from sfumato.bases.bayes.contributions import apply_table, cells_of, certify_columns, tables_of
+from sfumato.bases.density.kernel import GaussianKernel
 from sfumato.checks import one_of, shown
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
@@ -26,13 +26,13 @@ from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Values
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.releases.bayes import NaiveBayesRelease
-from sfumato.releases.density import Choice, DensityRelease
-from sfumato.releases.likelihoods import Counted, Likelihood, Normal, Smoothed
-from sfumato.releases.masses import NoisyMasses
-from sfumato.releases.response import Response
+from sfumato.releases.bayes.bayes import NaiveBayesRelease
+from sfumato.releases.bayes.likelihoods import Counted, Likelihood, Normal, Smoothed
+from sfumato.releases.density.density import Choice, DensityRelease
+from sfumato.releases.density.masses import NoisyMasses
+from sfumato.releases.machine.response import Response
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.density import KDE
+from sfumato.targets.density.density import KDE
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.bernstein import Bernstein, Step
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.bernstein import Bernstein, Step
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.origins import Gaps
 from sfumato.bases.unit import to_unit
 from sfumato.checks import positive_number
@@ -23,7 +23,7 @@ from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.tables import Table
 from sfumato.errors import ParameterError
 from sfumato.releases.function import FunctionRelease
-from sfumato.releases.response import Response
+from sfumato.releases.machine.response import Response
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Errors, Published, Target
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.bases.moments import Moments
-from sfumato.bases.quantiles import Quantiles, check_level
-from sfumato.bases.summaries import UNIT, Given, Summary, Tally, Total
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.quantiles import Quantiles, check_level
+from sfumato.bases.statistics.sums import UNIT, Given, Summary, Tally, Total
 from sfumato.checks import finite_number, one_of, positive_integer, probability, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw

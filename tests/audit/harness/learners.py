@@ -12,8 +12,8 @@ from harness.hunter import hunt
 from opening import blocks_of
 from sfumato.core.mechanism import Private
 from sfumato.engines.memory import MemoryEngine
-from sfumato.targets.examples import FixedPoint
-from sfumato.targets.learning import features_of
+from sfumato.targets.machine.examples import FixedPoint
+from sfumato.targets.machine.learner import features_of
 
 BOX = sf.Box([(0, 1), (0, 1)])
 NOBODY = "a label that nobody declared"

@@ -10,9 +10,9 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.moments import Moments
-from sfumato.bases.summaries import Total
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.sums import Total
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
 from sfumato.targets.bounds import Bounds

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.summaries import UNIT, Total
+from sfumato.bases.statistics.sums import UNIT, Total
 from sfumato.cli import progress
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings

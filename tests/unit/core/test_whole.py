@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from opening import numbers_of, wide
-from sfumato.bases.shares import shape_of_cells, share_bits
+from sfumato.bases.density.shares import shape_of_cells, share_bits
 from sfumato.core.whole import Wide, map_counts
 from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import PrivateDataError

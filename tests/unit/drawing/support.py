@@ -8,19 +8,19 @@ import pandas as pd
 import sfumato as sf
 from effort import shared
 from opening import numbers_of
-from sfumato.bases.attributes import Attributes
-from sfumato.bases.landmarks import feature_map
-from sfumato.bases.magnitudes import Magnitudes
-from sfumato.bases.moments import Moments
-from sfumato.bases.quantiles import Grid, Quantiles
-from sfumato.bases.summaries import Given, Tally, Total
+from sfumato.bases.bayes.attributes import Attributes
+from sfumato.bases.machine.landmarks import feature_map
+from sfumato.bases.statistics.magnitudes import Magnitudes
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.quantiles import Grid, Quantiles
+from sfumato.bases.statistics.sums import Given, Tally, Total
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.core.privacy import Guarantee
 from sfumato.engines.memory import MemoryEngine
-from sfumato.releases.machine import Handed, MachineRelease, ObjectiveNoise
-from sfumato.releases.response import Response
+from sfumato.releases.machine.machine import Handed, MachineRelease, ObjectiveNoise
+from sfumato.releases.machine.response import Response
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Published
 

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 import sfumato as sf
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.drawing import plot

@@ -10,7 +10,7 @@ from sfumato.drawing import figure_of, plot
 from sfumato.drawing.summary import PAINTER
 from sfumato.errors import ParameterError
 from sfumato.faces.summary import MOST_COLUMNS, Bars, Correlations, Curve, Plane, Reach, overview
-from sfumato.releases.quality import drawn_width, errors_by_width, sampling_error
+from sfumato.releases.summary.quality import drawn_width, errors_by_width, sampling_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 
 matplotlib = pytest.importorskip("matplotlib")

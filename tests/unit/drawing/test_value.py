@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.quantiles import Grid, Quantiles
-from sfumato.bases.summaries import Given, Tally
+from sfumato.bases.statistics.quantiles import Grid, Quantiles
+from sfumato.bases.statistics.sums import Given, Tally
 from sfumato.drawing.style import WARN, WARN_ON_DARK
 from sfumato.drawing.value import MOST_BARS
 from sfumato.errors import ParameterError

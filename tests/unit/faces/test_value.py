@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.bases.summaries import Tally
+from sfumato.bases.statistics.sums import Tally
 from sfumato.faces.value import Figures, ValueFace, digits
 from unit.drawing.support import PLANE, SEX, WARD, statistic
 

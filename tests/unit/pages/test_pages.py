@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import pages
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError

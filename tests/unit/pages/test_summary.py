@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato import pages
 from sfumato.faces.words import above, readable
 from sfumato.pages import render
-from sfumato.releases.quality import errors_by_width, share_error
+from sfumato.releases.summary.quality import errors_by_width, share_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
 from unit.pages.test_machine import words
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.quantiles import Grid, Quantiles
-from sfumato.bases.summaries import Given
+from sfumato.bases.statistics.quantiles import Grid, Quantiles
+from sfumato.bases.statistics.sums import Given
 from sfumato.pages import card, render
 from unit.drawing.support import PLANE, SEX, WARD, sampled_certificate, statistic
 

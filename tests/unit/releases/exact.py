@@ -3,7 +3,7 @@
 import numpy as np
 
 import sfumato as sf
-from sfumato.bases.quadrature import category_nodes
+from sfumato.bases.moments.quadrature import category_nodes
 from sfumato.core.calibration import calibrate
 from sfumato.targets.base import Published
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import OutsideBoxError, ParameterError

@@ -14,7 +14,7 @@ import sfumato as sf
 from sfumato import codec
 from sfumato.bases.unit import from_unit
 from sfumato.errors import FileFormatError
-from sfumato.releases import container
+from sfumato.releases.file import container
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 POINTS = [[30.0, 25.5], [0.0, 60.0], [110.0, 10.0]]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.landmarks import feature_map
+from sfumato.bases.machine.landmarks import feature_map
 from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError, SchemaError
-from sfumato.releases.response import Response
-from sfumato.targets.gradient import BLOCK
+from sfumato.releases.machine.response import Response
+from sfumato.targets.machine.gradient import BLOCK
 
 BOX = sf.Box([(0, 1), (0, 1)])
 RNG = np.random.default_rng(0)

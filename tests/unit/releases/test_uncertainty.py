@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
-from sfumato.bases.expansion import Expansion
+from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.releases import uncertainty

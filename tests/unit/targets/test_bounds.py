@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bases.magnitudes import WIDEST, Magnitudes
+from sfumato.bases.statistics.magnitudes import WIDEST, Magnitudes
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError

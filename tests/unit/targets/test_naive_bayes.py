@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.bases.attributes import Attributes
+from sfumato.bases.bayes.attributes import Attributes
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError

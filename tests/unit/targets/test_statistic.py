@@ -12,9 +12,9 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
-from sfumato.bases.moments import Moments
-from sfumato.bases.quantiles import Quantiles
-from sfumato.bases.summaries import Given, Tally, Total
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.quantiles import Quantiles
+from sfumato.bases.statistics.sums import Given, Tally, Total
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60), "sex": sf.Categorical(["F", "M"])})

@@ -1,0 +1,1 @@
+"""Naive Bayes: what each column of a record adds."""

@@ -1,0 +1,1 @@
+"""Densities on lattices: kernels, binning, reconstruction, prediction."""

@@ -1,0 +1,136 @@
+"""Which measure lies behind noisy lattice masses? Two answers, both post-processing of public numbers.
+
+*Nearest*: of all measures on the nodes that are non-negative and of the right total, the one whose lattice masses are
+nearest to the noisy ones, with a slight preference for smooth measures where the noise leaves the choice open. The
+true masses belong to such a measure, so the projection can only come nearer to them.
+*Smooth*: without the constraints, a fixed matrix applied to the masses; its error has a law that bands can use.
+
+Both prefer smoothness as a Gaussian prior would: a unit of squared slope of the density, on the box scaled to the unit
+cube, weighs ``ROUGHNESS`` times the variance of the noise. More data, or more epsilon, and the preference vanishes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+from sfumato.bases.density.binning import contract
+
+Floats = NDArray[np.float64]
+
+ROUGHNESS = 0.01  # a density on the unit cube may well rise by ten from one side to the other
+_STEPS = 1500
+_ROUND, _ENOUGH = 25, 1e-2
+_DENSE = 600  # nodes
+_LEAST_RIDGE = 1e-10
+_MOST_RIDGE = 1e10  # far beyond that all is flat, and the misfit would drown in rounding
+
+
+def nearest_measure(
+    shares: Sequence[Any], masses: Floats, variance: float, wrapped: Sequence[bool], start: Floats | None = None
+) -> Floats:
+    """The probability measure on the nodes whose lattice masses come nearest to ``masses`` (which sum to about one).
+
+    Parameters
+    ----------
+    shares
+        Per axis ``(nodes, points)``: what a record at each node gives to each lattice point.
+    variance
+        Of the noise in each mass.
+    wrapped
+        Per axis: whether its last node neighbours its first.
+    start
+        A (signed) measure to begin near; by default the flat one.
+    """
+    shape = tuple(s.shape[0] for s in shares)
+    cell = math.prod(1 / n for n in shape)
+    rough = [ROUGHNESS * variance * n**2 / cell for n in shape]
+    # The largest curvature: largest row sum times largest column sum bounds a non-negative matrix's squared norm.
+    steep = math.prod(float(s.sum(axis=0).max() * s.sum(axis=1).max()) for s in shares) + 4 * sum(rough)
+    # Once a round of steps moves much less mass than the noise did, further ones change nothing that matters.
+    enough = min(1e-3, max(5e-6, _ENOUGH * math.sqrt(variance) * masses.size))
+    slope_at = _slope(shares, masses, rough, wrapped)
+    measure = momentum = np.full(shape, cell) if start is None else to_simplex(start)
+    speed = 1.0
+    before = measure
+    for number in range(1, _STEPS + 1):  # accelerated projected gradient, restarted whenever it overshoots
+        moved = to_simplex(momentum - slope_at(momentum) / steep)
+        step = moved - measure
+        faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
+        if float(((momentum - moved) * step).sum()) > 0:
+            faster, momentum = 1.0, moved
+        else:
+            momentum = moved + (speed - 1) / faster * step
+        measure, speed = moved, faster
+        if number % _ROUND == 0:
+            if float(np.abs(measure - before).sum()) < enough:
+                break
+            before = measure
+    return measure
+
+
+def _slope(
+    shares: Sequence[Any], masses: Floats, rough: Sequence[float], wrapped: Sequence[bool]
+) -> Callable[[Floats], Floats]:
+    """The gradient of half the misfit plus roughness."""
+    back = [s.T.tocsr() for s in shares]
+    if len(shares) == 1 and shares[0].shape[0] <= _DENSE:  # one small matrix is faster than its sparse factors
+        bent = _differences(shares[0].shape[0], wrapped[0])
+        matrix = (shares[0] @ back[0] + rough[0] * (bent.T @ bent)).toarray()
+        offset = shares[0] @ masses
+        return lambda measure: matrix @ measure - offset
+
+    def slope(measure: Floats) -> Floats:
+        found = contract(shares, contract(back, measure) - masses)
+        for axis, weight in enumerate(rough):
+            found += weight * _bend(measure, axis, wrapped[axis])
+        return found
+
+    return slope
+
+
+def _bend(measure: Floats, axis: int, wrapped: bool) -> Floats:
+    """Minus the second difference along an axis: the gradient of half the sum of squared differences."""
+    if wrapped:
+        return 2 * measure - np.roll(measure, 1, axis) - np.roll(measure, -1, axis)
+    rows, bent = np.moveaxis(measure, axis, 0), np.zeros_like(measure)
+    target, steps = np.moveaxis(bent, axis, 0), np.diff(rows, axis=0)
+    target[:-1] -= steps
+    target[1:] += steps
+    return bent
+
+
+def to_simplex(values: Floats) -> Floats:
+    """The nearest point that is non-negative and sums to one (Michelot): lower all, drop what falls below zero."""
+    kept = values.ravel()
+    level = -math.inf
+    while True:
+        new = (float(kept.sum()) - 1) / kept.size
+        if new <= level:
+            return np.asarray(np.maximum(values - level, 0))
+        level = new
+        kept = kept[kept > level]
+
+
+def smoothing_matrix(shares: Any, variance: float, wrapped: bool) -> Floats:
+    """``(nodes, points)``: masses to the signed measure that minimises misfit plus roughness, without constraints."""
+    count = shares.shape[0]
+    difference = _differences(count, wrapped)
+    ridge = min(max(ROUGHNESS * variance * count**3, _LEAST_RIDGE), _MOST_RIDGE)
+    system = (shares @ shares.T + ridge * (difference.T @ difference)).tocsc()
+    return np.asarray(splu(system).solve(shares.toarray()))
+
+
+def _differences(count: int, wrapped: bool) -> Any:
+    ones = np.ones(count)
+    matrix = sparse.diags_array([-ones, ones[:-1]], offsets=[0, 1]).tolil()
+    if wrapped:
+        matrix[count - 1, 0] = 1.0
+        return matrix.tocsr()
+    return matrix.tocsr()[: count - 1]

@@ -1,0 +1,1 @@
+"""Functions on lattices of a box: tensor products of polynomials or hats."""

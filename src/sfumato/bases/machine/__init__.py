@@ -1,0 +1,1 @@
+"""Learners: kernels, features, losses."""

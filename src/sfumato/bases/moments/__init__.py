@@ -1,0 +1,1 @@
+"""Smooth queries: cosine moments of records, and coefficients of public functions."""

@@ -1,0 +1,1 @@
+"""Statistics: what is summed over records, and how noisy sums are read."""

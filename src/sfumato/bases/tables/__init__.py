@@ -1,0 +1,1 @@
+"""Tables of categorical columns, for the local model."""

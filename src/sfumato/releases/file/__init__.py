@@ -1,0 +1,1 @@
+"""The file of a release: container, signature, certificates worked out again."""

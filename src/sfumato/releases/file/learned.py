@@ -1,0 +1,92 @@
+"""What a file must show of a published learner before its guarantee is believed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sfumato.bases.machine.landmarks import FeatureMap, check_whitened
+from sfumato.bases.machine.learner import ObjectiveNoise, certify_learner
+from sfumato.checks import one_of, whole_number
+from sfumato.codec import decode_exponent, decode_fraction, exact_keys
+from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
+from sfumato.core.privacy import Privacy
+from sfumato.errors import ParameterError
+from sfumato.releases.file.certified import as_stated, check_certificate, checked_noise, granted_of
+
+if TYPE_CHECKING:
+    from sfumato.releases.machine.machine import Handed
+
+
+def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap, outputs: int) -> ObjectiveNoise:
+    """Rebuild the noise inside an objective, refusing less of it, or less at the door, than the guarantee needs."""
+    promised = common["guarantee"]
+    exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
+    exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
+    told = Objective(**data["objective"])
+    if (told.size, told.blocks, told.norm) != (features.size, outputs, features.norm):  # before sums over blocks
+        raise ParameterError("the objective noise is that of another learner")
+    law = ObjectiveLaw(
+        one_of("kind", data["law"]["kind"], ("l2", "gaussian")),
+        whole_number("size", data["law"]["size"], told.size * told.blocks, told.size * told.blocks),
+        decode_exponent(data["law"]["exponent"]),
+        decode_fraction("the scale of the objective noise", data["law"]["scale"]),
+    )
+    if promised.epsilon is None or promised.unit != "row":
+        raise ParameterError("noise in the objective is for epsilon (not rho) and single rows")
+    if not data["epsilon"] <= promised.epsilon or not data["delta"] <= promised.delta:
+        raise ParameterError("the objective noise pays more than the guarantee promises")
+    needed = calibrate_objective(told, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
+    if law.kind != needed.kind or law.deviation < needed.deviation * (1 - 1e-9):
+        raise ParameterError("there is less noise in the objective than the guarantee needs")
+    if law.exponent > needed.exponent:  # what rounding b leaves open, the noise at the door pays for
+        raise ParameterError("the noise in the objective is on too coarse a grid")
+    rest = (promised.epsilon - data["epsilon"], max(0.0, promised.delta - data["delta"]))
+    if promised.mu is not None or rest[0] <= 0:
+        raise ParameterError("the guarantee leaves nothing for the noise at the door")
+    checked_noise(common["law"], Privacy(*rest, neighbours=promised.neighbours))
+    return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
+
+
+def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) -> dict[str, Any]:
+    """``common``, once the certificate is found to follow from the loss, C, the rows, the kernel, unit and relation.
+
+    A file that does not tell them, or whose kernel only its author has, is read as resting on a stated sensitivity.
+    """
+    given, noise = common["law"].certificate, handed.objective
+    if (noise is not None) != (given.proof == "objective"):
+        raise ParameterError("the certificate and the noise inside the objective do not belong together")
+    if noise is not None and handed.lattice is not None:
+        raise ParameterError("objective noise is on a learner's coefficients, not on the values of a lattice")
+    if handed.recipe is None or (users_kernel and handed.lattice is not None):
+        return _stated(common, noise)
+    features, grant = handed.features, granted_of(common["guarantee"])
+    mechanism = "output" if noise is None else "objective"
+    learner = handed.recipe.learner(mechanism, features.norm, handed.response.outputs, grant)
+    if learner.loss.name != handed.loss:
+        raise ParameterError(f"the loss is {learner.loss.name!r} in one place and {handed.loss!r} in another")
+    if noise is not None:
+        own = learner.noise(features.size)
+        if noise.objective != own.objective:
+            raise ParameterError("the objective noise was calibrated for another loss, or another C")
+        if (noise.epsilon, noise.delta) != (own.epsilon, own.delta):  # rounding b is left open for this much noise
+            raise ParameterError("the grant is shared out differently between the objective and the door")
+    if handed.lattice is not None:  # elsewhere features are cut to kappa, whatever their whitening
+        check_whitened(features)
+    check_certificate(given, certify_learner(learner, features, handed.lattice, users_kernel, grant))
+    return common
+
+
+def _stated(common: dict[str, Any], noise: ObjectiveNoise | None) -> dict[str, Any]:
+    stated = as_stated(common)
+    if noise is None:
+        return stated
+    told, promised = noise.objective, stated["guarantee"]
+    notes = [
+        f"the loss's slope {told.lipschitz:g} and curvature {told.curvature:g} are stated by the caller, and so is the "
+        f"strength {told.strength:g} of the quadratic term"
+    ]
+    if promised.neighbours != "replace" and noise.law.kind == "gaussian":
+        notes.append("at most 64 times as many records as were expected, a number that the file does not tell")
+    kept = (assumption for assumption in promised.assumptions if assumption not in notes)
+    return {**stated, "guarantee": replace(promised, assumptions=(*kept, *notes))}

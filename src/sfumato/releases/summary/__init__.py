@@ -1,0 +1,1 @@
+"""Published summaries, which answer questions."""

@@ -1,0 +1,1 @@
+"""Densities as targets."""

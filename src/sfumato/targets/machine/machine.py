@@ -1,0 +1,298 @@
+"""Regularised learners in a kernel's span: classifiers and regressions that can be handed out.
+
+``C * mean(loss) + 1/2 ||w||^2``. Output noise is added to the minimiser, whose distance between neighbours is bounded
+by strong convexity; objective noise is put into what is minimised, where the data's own curvature dampens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sfumato.bases.base import Basis
+from sfumato.bases.lattice.bernstein import Bernstein
+from sfumato.bases.machine.kernels import LinearKernel, UserKernel, kernel_of
+from sfumato.bases.machine.landmarks import Coordinates, Landmarks, kappa_of, reach_of
+from sfumato.bases.machine.learner import Learner, certify_learner, unfit
+from sfumato.bases.machine.losses import Hinge, Loss, SmoothedHuber, Squared, loss_of
+from sfumato.checks import one_of, positive_integer, positive_number
+from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.core.certificate import Certificate
+from sfumato.core.mechanism import Private, draw_objective
+from sfumato.core.privacy import Privacy
+from sfumato.engines.engine import Engine, Records
+from sfumato.errors import ParameterError
+from sfumato.releases.machine.machine import Handed, MachineRelease, Recipe
+from sfumato.releases.machine.response import Response
+from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.machine.examples import FixedPoint, Labelled
+from sfumato.targets.machine.learner import (
+    best_rank,
+    features_of,
+    predicted_noise,
+    public_strength,
+    reference_misses,
+)
+from sfumato.targets.machine.solver import Problem, minimise
+
+_EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
+_DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
+_SAMPLE = 100  # a first guess is fitted to this many records for each feature
+
+
+@dataclass(frozen=True)
+class KernelMachine(Target):
+    """Publish a learner: the minimiser of ``C * mean(loss) + 1/2 ||w||^2`` in the span of a kernel.
+
+    Parameters
+    ----------
+    loss
+        ``"hinge"``, ``"logistic"``, ``"squared"``, ``"huber"`` (smoothed), ``"smoothed-hinge"``, or an object such as
+        ``sf.SmoothedHuber(threshold=0.5)`` or ``sf.UserLoss(...)``.
+    kernel
+        ``"rbf"``, ``"matern"``, ``"polynomial"``, ``"linear"``, or an object such as ``sf.RBF(gamma=0.5)``; it acts on
+        features in box widths from the box's middle, or on ``x / max_norm`` where the box has a ``max_norm``.
+    C
+        How much the *mean* loss weighs. scikit-learn's ``C`` multiplies the *sum*: this one is n times theirs.
+        ``"auto"`` follows a public rule (number of rows, kernel, privacy).
+    response
+        The column to predict; of an ``(X, y)`` pair, y.
+    classes, range
+        What it can be: a list of classes, or ``(low, high)``. A label outside the list contributes nothing, a number
+        outside the range is clipped.
+    mechanism
+        ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), or ``"auto"``: the one of less
+        predicted error.
+    expected_rows
+        A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
+        record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
+        the objective assumes that there are no more than that, and then the guarantee says so.
+
+    Formal guarantee: ``certificate`` bounds what one record can move (docs/proofs/regularised-erm.md); objective noise
+    is private by docs/proofs/objective.md.
+
+    >>> KernelMachine("hinge", "rbf", C=1.0, response="ill", classes=["no", "yes"]).describe()[1]
+    ('loss', 'hinge')
+    """
+
+    loss: Any = "logistic"
+    kernel: Any = "rbf"
+    C: float | str = "auto"
+    response: str = "label"
+    classes: Sequence[Any] | None = None
+    range: tuple[float, float] | None = None
+    mechanism: str = "auto"
+    expected_rows: int | None = None
+    learner: Learner | None = field(default=None, repr=False)  # by ``settled``, not by callers
+
+    bases = (Landmarks, Coordinates, Bernstein)
+
+    def __post_init__(self) -> None:
+        told = Response(self.response, self.classes, self.range)  # type: ignore[arg-type]
+        object.__setattr__(self, "classes", told.classes)
+        object.__setattr__(self, "range", told.range)
+        object.__setattr__(self, "loss", loss_of(self.loss))
+        object.__setattr__(self, "kernel", kernel_of(self.kernel))
+        if isinstance(self.C, str):
+            one_of("C", self.C, ("auto",))
+        else:
+            object.__setattr__(self, "C", positive_number("C", self.C))
+        one_of("mechanism", self.mechanism, ("auto", "output", "objective"))
+        if self.expected_rows is not None:
+            positive_integer("expected_rows", self.expected_rows)
+        wanted = "residual" if self.classes is None else "margin"
+        if self.loss.on != wanted and not (wanted == "margin" and self.loss.on == "residual"):
+            raise ParameterError(
+                f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'", parameter="loss"
+            )
+
+    @property
+    def told(self) -> Response:
+        """The response."""
+        return Response(self.response, self.classes, self.range)  # type: ignore[arg-type]
+
+    @property
+    def columns(self) -> Any:  # type: ignore[override]
+        """The response's column, which the data must have beside the box's."""
+        return {self.response: self.told.column}
+
+    def check_box(self, box: Box) -> None:
+        super().check_box(box)
+        if self.response in box.names:
+            raise ParameterError(
+                f"response={self.response!r} is also a column of the box: leave it out of the box, its classes or "
+                "range are declared in the target",
+                parameter="response",
+            )
+
+    # --- what is settled from public quantities ---------------------------------------------------------------
+
+    def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> KernelMachine:
+        """The same with a mechanism and a number for C; a squared loss under objective noise becomes a Huber loss."""
+        if isinstance(basis, Basis):
+            super().check_basis(basis, box)
+        options = [m for m in ("objective", "output") if self.mechanism in ("auto", m)]
+        refusals = {m: self._refusal(m, privacy, basis) for m in options}
+        possible = [m for m in options if refusals[m] is None]
+        if not possible:
+            raise ParameterError(str(refusals[options[-1]]), parameter="mechanism")
+        found = [self._with(m, box, n, privacy, basis) for m in possible]
+        found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
+        if len(found) == 1 or isinstance(self.C, str):
+            return found[0]
+        return min(found, key=lambda t: t._forecast(basis, box, n, privacy))
+
+    def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
+        """Why a mechanism cannot serve, if so."""
+        if mechanism == "objective" and isinstance(basis, Bernstein):
+            return "sf.Bernstein goes with mechanism='output'; objective noise is on the learner's coefficients"
+        return unfit(self._loss_for(mechanism), mechanism, privacy)
+
+    def _loss_for(self, mechanism: str) -> Loss:
+        """A squared loss has no bounded slope, which noise in the objective needs: Huber's stands in."""
+        return SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
+
+    def _with(self, mechanism: str, box: Box, n: int | None, privacy: Privacy, basis: Any) -> KernelMachine:
+        """The same, settled on a mechanism."""
+        loss = self._loss_for(mechanism)
+        kappa, rows, outputs = self._kappa(box), max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
+        size = features_of(self.kernel, basis, box).size if isinstance(basis, Basis) else None
+        strength = self.C
+        if isinstance(strength, str):
+            strength = public_strength(loss, mechanism, kappa, rows, outputs, privacy, size)
+        learner = Learner(loss, strength, mechanism, kappa, rows, outputs, privacy)
+        return replace(self, loss=loss, C=strength, mechanism=mechanism, learner=learner)
+
+    def _kappa(self, box: Box) -> float:
+        """The largest norm of a record's features."""
+        return kappa_of(self.kernel.largest(reach_of(box)))
+
+    @property
+    def settled_learner(self) -> Learner:
+        """The learner's public numbers; ``settled`` has found them."""
+        assert self.learner is not None
+        return self.learner
+
+    def door(self, privacy: Privacy) -> Privacy:
+        return self.settled_learner.door(privacy)
+
+    # --- the pipeline -------------------------------------------------------------------------------------------
+
+    def gather(self, records: Records, box: Box, engine: Engine) -> Labelled:
+        """Nothing is read yet: what to make of records depends on the basis."""
+        return Labelled(records, self.told, engine)
+
+    def check_basis(self, basis: Basis, box: Box) -> None:
+        super().check_basis(basis, box)
+        features_of(self.kernel, basis, box)
+
+    def size(self, basis: Basis, box: Box) -> int:
+        return self._size(basis, box) * self.told.outputs
+
+    def _size(self, basis: Basis, box: Box) -> int:
+        return basis.size(box) if isinstance(basis, Bernstein) else features_of(self.kernel, basis, box).size
+
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Basis:
+        """The coordinates for a linear kernel; else as many whitened directions as lower the predicted error."""
+        if isinstance(self.kernel, LinearKernel):
+            return Coordinates()
+        features = features_of(self.kernel, Landmarks(), box)
+        return Landmarks(rank=best_rank(features, self.settled_learner))
+
+    def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+        """Neighbours' minimisers are near each other, and so is what a solver leaves open: regularised-erm.md.
+
+        See also docs/proofs/whitening.md, solver.md and objective.md.
+        """
+        features, lattice = features_of(self.kernel, basis, box), basis if isinstance(basis, Bernstein) else None
+        users = isinstance(self.kernel, UserKernel)
+        return certify_learner(self.settled_learner, features, lattice, users, privacy)
+
+    def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
+        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
+        shape = (learner.outputs, features.size)
+        offset, scale = np.zeros(shape), learner.C / learner.rows
+        if learner.mechanism == "objective":
+            offset = scale * draw_objective(learner.noise(features.size).law).reshape(shape)
+        # Slopes are cut off at twice their bound, which for the squared loss holds at minimisers only.
+        steepest = 2 * learner.loss.steepest(learner.C, learner.kappa)
+        examples = FixedPoint(gathered, features)
+        # A monstrous noise term drowns the last digits, and puts the minimiser so far out that the ball shrinks errors.
+        digits = _DIGITS * np.linalg.norm(offset, axis=1)
+        known = examples.known() if learner.guessed else 0
+        weight = float(learner.weight(known))
+        problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
+        start, rows = None, _SAMPLE * max(features.size, 50)
+        if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
+            every = gathered.rows // rows  # of so many, one stands for all; together for no more than there are
+            few = examples.sample(every)
+            most = (known if learner.guessed else gathered.rows) / max(1, few.known())
+            start = minimise(
+                replace(problem, examples=few, scale=problem.scale * min(every, most)),
+                np.maximum(2.0**-20 * learner.longest, digits),
+            )
+        learned = minimise(problem, np.maximum(learner.tolerance(features.size), digits), start)
+        # Moving to a ball brings nobody further apart, and errors relative to w are then relative to the ball.
+        length = np.linalg.norm(learned, axis=1, keepdims=True)
+        learned *= learner.ball / np.maximum(length, learner.ball)
+        if isinstance(basis, Bernstein):
+            learned = learned @ features(box.clean(basis.lattice(box))).T
+        return Private(learned.ravel(), certificate)
+
+    # --- predictions and the release ----------------------------------------------------------------------------
+
+    def _forecast(self, basis: Any, box: Box, n: int | None, privacy: Privacy) -> float:
+        chosen = basis if isinstance(basis, Basis) else self.choose_basis(box, n, privacy)
+        return predicted_noise(features_of(self.kernel, chosen, box), self.settled_learner)
+
+    def predict(self, basis: Basis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+        handed = self._handed(basis, box)
+        if isinstance(basis, Bernstein):
+            return Errors(handed.mean_noise(law), handed.worst_width(law, confidence), None, None)
+        mean = self._forecast(basis, box, n, self.settled_learner.privacy)
+        missed = 0.0
+        if isinstance(basis, Landmarks):
+            whole = features_of(self.kernel, basis.whole, box)
+            missed = reference_misses(whole, [self._size(basis, box)], self.settled_learner)[0]
+        return Errors(mean, handed.worst_width(law, confidence), missed, None)
+
+    def noise_words(self, basis: Basis, box: Box, law: NoiseLaw) -> str:
+        told = super().noise_words(basis, box, law)
+        if self.settled_learner.mechanism == "output":
+            return told
+        inside = self.settled_learner.noise(self._size(basis, box)).law
+        return f"{inside.kind}, scale {inside.deviation:.4g}, in the objective; on its minimiser {told}"
+
+    def _handed(self, basis: Basis, box: Box) -> Handed:
+        """The public part of the release."""
+        learner, features = self.settled_learner, features_of(self.kernel, basis, box)
+        noise = learner.noise(features.size) if learner.mechanism == "objective" else None
+        recipe = Recipe(self.loss.to_json(), learner.C, learner.rows)
+        lattice = basis if isinstance(basis, Bernstein) else None
+        return Handed(features, lattice, self.told, self.loss.name, noise, recipe)
+
+    def finish(self, published: Published) -> MachineRelease:
+        handed = self._handed(published.basis, published.box)
+        return MachineRelease(
+            guarantee=published.guarantee,
+            law=published.law,
+            target=(*self.describe(), ("features", handed.words())),
+            receipt=published.receipt,
+            handed=handed,
+            weights=published.values.reshape(self.told.outputs, -1),
+        )
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        what = "regression" if self.classes is None else "classifier"
+        return (
+            ("target", what),
+            ("loss", repr(self.loss)),
+            ("kernel", repr(self.kernel)),
+            ("C (times the mean loss)", repr(self.C)),
+            ("response", self.response),
+            ("mechanism", self.mechanism),
+        )
