@@ -469,7 +469,8 @@ class SummaryFace(Face):
             ("records", "private" if release.rows is None else f"{release.rows:,}"),
         ]
         told = []
-        for who, errors in zip(("of one column", "two at once"), self.bumps, strict=False):
+        few = errors_by_columns(release, self.confidence, most=2)  # more of them take their time
+        for who, errors in zip(("of one column", "two at once"), few, strict=False):
             found = errors.narrowest(WELL)
             told.append(f"{who}: {'none' if found is None else f'from a width of {_width(found)} on'}")
         return [*rows, (f"bumps within {100 * WELL:g} point", "; ".join(told))] if told else rows

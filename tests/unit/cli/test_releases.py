@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.faces import FACES, Face
 from unit.cli.support import published, renamed
 
 
@@ -218,7 +219,9 @@ class TestPictures:
 def test_other_kinds_of_release_are_refused_kindly(sfumato, curve, monkeypatch):
     class Other:
         kind = "table"
+        guarantee = sf.load(curve).guarantee
 
+    monkeypatch.setitem(FACES, Other, type("OtherFace", (Face,), {"title": "a table", "rows": lambda self, asked: []}))
     monkeypatch.setattr(sf, "load", lambda path: Other(), raising=False)
     sfumato("evaluate", curve, "-").failed(2, "a release of kind 'table', this needs a function")
 
