@@ -24,7 +24,7 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.mechanism import Private
 from sfumato.core.whole import Wide
 from sfumato.engines.memory import MemoryEngine
-from sfumato.targets.nadaraya_watson import Halves
+from sfumato.engines.totals import Totals
 
 BOXES = {
     "interval": sf.Box([(0, 10)]),
@@ -246,7 +246,9 @@ def test_rows_beyond_64_bits_are_exact_and_leave_neighbours_as_far_apart(where):
         low, high = np.zeros((2, 2, *shape), dtype=np.int64)
         for place, number in (((0,) * (1 + box.dimension), rows - moved), ((1, *(n - 1 for n in shape)), moved)):
             high[place], low[place] = divmod(number * steps, 2**48)
-        return numbers_of(target.coefficients(Halves(Wide(low, high), rows), basis, box, certificate)).astype(object)
+        gathered = Totals(low.size, steps)
+        gathered._saved, gathered.rows = Wide(low.ravel(), high.ravel()), rows
+        return numbers_of(target.coefficients(gathered, basis, box, certificate)).astype(object)
 
     one = values(1)
     for rows in (fits, 40 * fits, 2**62):

@@ -159,7 +159,8 @@ def test_a_first_line_without_names_is_refused_and_not_quoted(tmp_path, first):
     path.write_text(first)
     with pytest.raises(SchemaError) as caught:
         column_types(path)
-    assert "secret" not in str(caught.value) and "77" not in str(caught.value)
+    told = str(caught.value).replace(str(path), "")
+    assert "secret" not in told and "77" not in told
 
 
 def test_types_of_a_parquet_file(tmp_path):

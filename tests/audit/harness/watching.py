@@ -100,8 +100,8 @@ class Watch:
             "choosing.pick": self._pick,
             "pipeline.charged": self._charged,
             "choosing.charged": self._charged,
-            "targets.machine.draw_objective": lambda law: np.zeros(law.size),
-            "releases.io.write_plain": self._write,
+            "targets.machine.machine.draw_objective": lambda law: np.zeros(law.size),
+            "releases.saving.write_plain": self._write,
         }
 
     def printed(self) -> str:

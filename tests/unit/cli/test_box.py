@@ -53,7 +53,8 @@ def test_errors(sfumato, data, tmp_path):
     data.write_text("77,secret\n")
     result = sfumato("box", data)
     result.failed(2, "the first line must name the columns")
-    assert "77" not in result.err and "secret" not in result.err
+    told = result.err.replace(str(data), "")
+    assert "77" not in told and "secret" not in told
 
 
 def test_the_box_option(tmp_path):
