@@ -5,7 +5,7 @@ BENCH := .venv-bench
 PEER := .venv-diffprivlib
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow test-all check format bench reproduce clean
+.PHONY: help demo test test-slow test-all check mutants format bench reproduce clean
 
 help:  ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -37,6 +37,10 @@ check: $(VENV)/ready  ## lint, types, architecture
 	$(BIN)/ruff format --check src tests examples benchmarks
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/architecture
+
+# by hand: an hour of one processor for all of the core, minutes for one module
+mutants: $(VENV)/ready  ## break the trusted core on purpose, see that tests notice: make mutants ONLY="mechanism whole"
+	PYTHONPATH=tests nice -n 5 $(BIN)/python -m mutants $(ONLY)
 
 format: $(VENV)/ready  ## put the code into shape
 	$(BIN)/ruff check --fix src tests examples benchmarks

@@ -121,6 +121,7 @@ def test_every_row_of_every_table_is_within_its_budget(name, where):
         assert (sums == budget).all() if name != "Bernstein" else sums.max() > 0.999 * budget
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("where", list(BOXES))
 @pytest.mark.parametrize(("name", "relation"), PAIRS)

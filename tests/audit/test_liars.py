@@ -105,6 +105,7 @@ def extreme_words(seed, users, stream=0):
     return np.full(len(users), stream % 2, dtype=np.uint64)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_nobody_moves_an_estimate_further_than_stated(protocol):
     moves = [largest_move(protocol, user) for user in range(1 if protocol.channel_name == "privunit" else 12)]
@@ -125,6 +126,7 @@ SHARP = ["hadamard", "bit", "laplace", "bit, blunt", "moments, bit", "moments, l
          "tables, chebyshev", "tables", "hadamard, sharp"]  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", SHARP)
 def test_what_is_stated_is_no_larger_than_it_must_be(name):
     protocol = PROTOCOLS[name]

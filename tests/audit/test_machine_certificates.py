@@ -146,6 +146,7 @@ def test_negative_control_the_printed_constant_is_beaten():
     assert moved > 1.9 * printed
 
 
+@pytest.mark.slow
 def test_negative_control_the_hunter_flags_the_printed_constant_on_the_lattice(small_blocks):
     opened = Opened(classifier("hinge"), sf.Bernstein(degree=4))
     assert opened.hunted() > 1.9 * (1 / N)
@@ -224,6 +225,7 @@ def test_the_control_is_the_library_when_it_does_nothing_wrong():
 KERNELS = [(RBF, Landmarks()), (sf.Matern(2.5), Landmarks()), (sf.Polynomial(3), Landmarks()), (LINEAR, Coordinates())]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("kernel", "basis"), KERNELS)
 @pytest.mark.parametrize("dimension", [1, 3, 9])
 def test_features_are_no_longer_than_kappa_wherever_a_record_lies(kernel, basis, dimension):
@@ -259,6 +261,7 @@ def test_products_of_many_directions_round_alike_at_every_place(rank):
     assert np.array_equal(product, np.repeat(product[:1], BLOCK, axis=0))
 
 
+@pytest.mark.slow
 def test_a_kernel_whose_bound_is_wrong_costs_accuracy_and_not_privacy(small_blocks):
     """It declares a tenth of its real size: features are scaled back, and no pair exceeds the small certificate."""
     modest = sf.UserKernel(lambda left, right: 10 * RBF.values(left, right), bound=1.0)
@@ -268,6 +271,7 @@ def test_a_kernel_whose_bound_is_wrong_costs_accuracy_and_not_privacy(small_bloc
     assert 0.9 * opened.certificate.bound <= opened.hunted(restarts=4) <= opened.certificate.bound
 
 
+@pytest.mark.slow
 def test_negative_control_features_that_are_not_scaled_back_are_caught(small_blocks, monkeypatch):
     modest = sf.UserKernel(lambda left, right: 10 * RBF.values(left, right), bound=1.0)
     opened = Opened(classifier("hinge", modest, C=0.1), Landmarks(9))
@@ -303,6 +307,7 @@ KINDS = ("random", "contradictions", "near-copies", "one side", "silent")
 SMOOTH = ["logistic", "smoothed-hinge", sf.SmoothedHinge(1e-3), "huber", "squared"]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 def test_the_solver_comes_as_near_as_it_promises(loss, kind, small_blocks):

@@ -27,7 +27,8 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import draw
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import FileFormatError
-from sfumato.releases.io import load, save
+from sfumato.releases.io import load
+from sfumato.releases.saving import save
 from sfumato.targets.moments import NOISES, scaled
 
 KIND = sf.Categorical((0, 1, 2))  # numbers as categories: an array holds them, and anything else counts as missing
@@ -162,6 +163,7 @@ def worst_gap(name, norm):
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", CASES)
 def test_hunted_records_never_exceed_the_certificate_and_reach_it_where_it_is_called_tight(name, norm):
@@ -366,6 +368,7 @@ def test_negative_control_the_printed_noise_with_delta_spends_more_than_it_claim
     assert least < delivered(len(moved), 2 * step / printed_delta_scale(name, 1e-6), 1e-6) < 1.7
 
 
+@pytest.mark.slow
 def test_the_attack_catches_the_printed_noise_with_delta():
     """64 moments at a claimed epsilon 1, delta 0.01, of which half move: 1.283 is delivered."""
     delta, gap = 0.01, worst_gap("sixty-four", "l2")

@@ -126,7 +126,7 @@ def test_pairs_of_records_attain_the_certificate_and_never_exceed_it(kind, norm,
     assert 0.99 * bound <= farthest(one_record_each(kind), norm, relation) <= bound
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(MIXED))
 def test_negative_control_too_small_certificates_are_beaten(kind):
     """That of add-remove, a column forgotten, and for moments the factor that only non-negative vectors have."""
@@ -283,7 +283,7 @@ def test_hunted_neighbours_stay_within_the_corrected_bound_of_the_product(column
     assert found.distance <= product_bound(n, columns, width) * (1 + 1e-12)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "columns", "width", "factor"), [(200, 2, 0.1, 1.2), (200, 3, 0.1, 4.0), (600, 4, 0.05, 99.0)]
 )

@@ -355,6 +355,7 @@ def fed_words(words):
     return lambda count: np.full(count, next(waiting), dtype=np.uint32)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("protocol", BITS, ids=name)
 def test_the_only_thing_that_differs_between_reports_is_one_flipped_bit(protocol, monkeypatch):
     """For every record and question: a report is fixed bytes and a bit, which the last private word flips or not.

@@ -295,6 +295,7 @@ def test_hunted_neighbours_stay_within_priestley_chaos_certificate(n, gap, width
     assert 0.25 * certificate.bound <= found.distance <= certificate.bound
 
 
+@pytest.mark.slow
 def test_a_search_by_coordinates_comes_near_priestley_chaos_bound():
     """From random data sets, each number of the pair in turn to the worst of many values: .956 of the bound."""
     n, gap, width, best = 5, 0.25, 0.3, 0.0

@@ -104,6 +104,7 @@ class Claiming(Table):
         yield from self._given.batches(box, rows)
 
 
+@pytest.mark.few(21)
 @pytest.mark.parametrize("name", quick(*EVERY))
 @pytest.mark.parametrize("rows", [2**25, 2**28, 2**31, 2**61])
 def test_no_number_of_rows_is_refused(name, rows, monkeypatch):
@@ -180,6 +181,7 @@ def published(target, box, data, factor, privacy):
         return mechanism.publish(private, privacy, noise)[0]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", quick(*STATISTICS, *LABELLED))
 @pytest.mark.parametrize("privacy", [PURE, pytest.param(SOFT, marks=pytest.mark.slow)], ids=["pure", "approximate"])
 def test_numbers_grow_with_the_rows_and_never_wrap(name, privacy):
@@ -193,6 +195,7 @@ def test_numbers_grow_with_the_rows_and_never_wrap(name, privacy):
         assert found.tobytes() == (once * 2.0**power).tobytes()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", quick(*STATISTICS, *LABELLED, "median", "quantiles"))
 def test_a_release_of_any_number_of_rows_says_the_same(name, monkeypatch):
     """The whole line, noise and all: what is released of 2**40 copies is finished without an error or a warning."""

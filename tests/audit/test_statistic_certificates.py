@@ -48,6 +48,7 @@ def farthest_covariance(columns, norm):
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(32)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))

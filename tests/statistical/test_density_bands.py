@@ -116,6 +116,7 @@ def test_the_noise_band_covers_the_noise_free_reconstruction(name):
     assert missed <= allowed(600)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sharp", pytest.param("sharp gaussian", marks=pytest.mark.slow)])
 def test_a_band_of_half_the_width_would_be_found_out(name):
     """It misses in 55 to 60 of 100 releases, and 23 would be enough."""

@@ -73,6 +73,7 @@ def test_bands_of_curves_cover_the_kernel_regression(name, draws):
     assert sum(missed(exact, curve(**CURVES[name]).band(GRID, CONFIDENCE)) for _ in range(draws)) <= allowed(draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [15, MANY])
 def test_bands_of_surfaces_cover_the_kernel_regression(draws):
     records, wide = np.stack([PLACES, OTHERS], axis=1), [1.5, 2.0]
@@ -179,7 +180,7 @@ def test_bands_of_probabilities_cover_the_plain_formula(likelihood, grant, draws
     assert count <= allowed(draws)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_probabilities_that_are_three_points_off_are_not_covered(likelihood):
     """With next to no noise: what the basis misses is all that is left, and it is less."""
@@ -190,7 +191,7 @@ def test_probabilities_that_are_three_points_off_are_not_covered(likelihood):
     assert all((np.abs(exact - (low + high) / 2) < 0.01).all() for low, high in limits)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [20, MANY])
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_certain_labels_are_those_without_noise(likelihood, draws):

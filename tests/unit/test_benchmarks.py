@@ -252,6 +252,7 @@ def test_sets_of_records_differ_and_can_be_drawn_again():
     assert np.std(y - sine(x)) == pytest.approx(regression.NOISE, rel=0.2)
 
 
+@pytest.mark.slow
 def test_the_talk_is_reproduced_quickly_and_leaves_no_file(capsys):
     path = ROOT / "benchmarks" / "results" / "talk-regression.json"
     before = path.read_bytes() if path.exists() else None
@@ -288,6 +289,7 @@ def test_adult_has_the_documented_columns():
     assert adult.box(numeric_only=True).names == tuple(adult.NUMERIC)
 
 
+@pytest.mark.slow
 def test_adult_fits_its_box():
     task = adult.adult()
     if task is None:
@@ -312,6 +314,7 @@ def small_adult() -> adult.Adult:
     return adult.Adult(part(1500), part(300))
 
 
+@pytest.mark.slow
 def test_naive_bayes_is_judged_against_its_peer_and_itself(monkeypatch):
     monkeypatch.setattr(naive_bayes, "RELEASES", 2)
     monkeypatch.setattr(naive_bayes, "EPSILONS", (1.0, 1000.0))

@@ -361,6 +361,7 @@ def summary(records):
         return sf.summarize(records, box, sf.Privacy(epsilon=500.0), degree=20)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("text", "truth"),
     [

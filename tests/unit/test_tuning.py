@@ -53,6 +53,7 @@ def test_selection_and_release_are_two_entries_within_the_grant(account, epsilon
     assert release.guarantee.epsilon == epsilon  # the release and its selection together
 
 
+@pytest.mark.slow
 def test_two_choices_are_three_entries(account):
     release = publish(sf.KDE(WIDTHS), sf.Privacy(epsilon=1.0), account, BASES)
     assert parts(account, "epsilon") == [Fraction(1, 10), Fraction(1, 5), Fraction(7, 10)]
@@ -195,6 +196,7 @@ def test_units_do_not_matter():
     assert 4096 * scored(4096.0) == pytest.approx(scored(1.0), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_fine_basis_is_selected_for_many_rows_and_a_sharp_density():
     data = np.random.default_rng(7).normal(50, 1, size=100_000)
     candidates = sf.Tuned([sf.Binning(4), sf.Binning(80)], share=0.5)

@@ -61,6 +61,7 @@ def test_the_suggested_commands_work(first, sfumato):
     assert "published" in sfumato("ledger", "show", folder / "budget.db", "--account", "clinic-demo").out
 
 
+@pytest.mark.slow
 def test_running_it_again_starts_a_new_account_and_says_so(first):
     folder, _ = first
     result = CliRunner().invoke(app, ["demo", "--folder", str(folder), "--json"])

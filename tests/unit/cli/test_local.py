@@ -189,6 +189,7 @@ def test_what_encoding_says(sfumato, here):
     assert "on the device" in " ".join(sfumato("local", "encode", "--help").out.split())
 
 
+@pytest.mark.slow
 def test_the_page_and_the_picture(sfumato, here):
     pytest.importorskip("matplotlib")
     init(sfumato)
@@ -201,6 +202,7 @@ def test_the_page_and_the_picture(sfumato, here):
     assert (here / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
@@ -342,6 +344,7 @@ def test_a_batch_that_is_sent_again_counts_once(sfumato, here):
     assert (data["reports"], data["rejected"]) == (500, {"second report": 500})
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_no_file_stops_the_collector(sfumato, here, seed):
     """Bytes of a good file behind its head, changed at random; what was changed is all that is lost."""

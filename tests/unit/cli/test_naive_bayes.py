@@ -238,6 +238,7 @@ def test_what_is_missing_or_lies_outside():
     assert piece.complete.all() and piece.at(np.array([1]))["sex"].tolist() == [None]
 
 
+@pytest.mark.slow
 def test_inspect_plot_and_report(sfumato, made):
     out = sfumato("inspect", "nb.sfumato").out
     for words in ("a naive Bayes classifier of ill from age, sex and ward", "ill: no, yes", "2,000 records", "Laplace"):

@@ -89,6 +89,7 @@ def test_what_a_program_reads(sfumato, here):
     assert [set(end) for end in data["ends"]] == [{"value", "at"}] * 2 and set(data["ends"][0]["at"]) == {"age"}
 
 
+@pytest.mark.slow
 def test_up_to_three_columns_of_a_box_file(sfumato, here):
     asked = ("--response", "bp", "--box", "columns.toml", "--epsilon", "1")
     data = sfumato("regress", "cohort.csv", *asked, "--bandwidth", "30,15,8", "--json").data
@@ -321,6 +322,7 @@ def test_a_curve_has_no_labels(sfumato, made, option):
     sfumato("predict", "curve1.sfumato", "new.csv", option).failed(2, f"{option} is about labels, this is a curve")
 
 
+@pytest.mark.slow
 def test_plot_and_report(sfumato, made):
     for count in (1, 2, 3):
         assert sfumato("plot", f"curve{count}.sfumato").code == 0

@@ -226,6 +226,7 @@ def test_other_kinds_of_release_are_refused_kindly(sfumato, curve, monkeypatch):
     sfumato("evaluate", curve, "-").failed(2, "a release of kind 'table', this needs a function")
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, curve):
     result = shell("evaluate", curve, "-", input="age\n30\n")
     assert result.returncode == 0 and result.stdout.startswith("age,value,low,high\n30.0,")

@@ -1,5 +1,6 @@
 """How much noise: exact formulas, the price of the grid, and what is refused."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.checks import as_written, share_of
-from sfumato.core.calibration import NoiseLaw, calibrate
+from sfumato.core.calibration import NoiseLaw, _grid_exponent, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import Person
@@ -93,8 +94,8 @@ def test_exact_certificates_are_paid_for_exactly(norm, noise, scale):
 
 def test_exact_linf_bound_gives_an_l2_bound_from_above():
     law, _ = calibrate(exact("linf"), 7, PURE, "l2")
-    assert law.scale**2 >= 7 * 100**2
-    assert law.scale**2 <= 7 * 100**2 * (1 + Fraction(1, 10**5))
+    root = law.scale / 100
+    assert (root - Fraction(1, 2**20)) ** 2 <= 7 < root**2
 
 
 @pytest.mark.parametrize(("norm", "squared"), [("l2", 10_000), ("l1", 10_000), ("linf", 70_000)])
@@ -107,6 +108,33 @@ def test_gaussian_variance_for_rho(norm, squared):
 def test_gaussian_variance_for_epsilon_and_delta_makes_up_for_the_grid(norm, squared):
     law, _ = calibrate(exact(norm), 7, APPROXIMATE)
     assert law.scale == squared * Fraction(noise_multiplier(1.0, 1e-6)) ** 2 + 4
+
+
+ROOT = Fraction(math.isqrt(7 * 4**20) + 1, 2**20)  # of 7, from above
+
+
+@pytest.mark.parametrize(
+    ("norm", "noise", "distance"),
+    [
+        ("linf", "linf", 2 + 1),  # 0.3 is 2.4 steps: each coordinate is rounded by up to half a step, at both ends
+        ("linf", "laplace", 7 * (2 + 1)),
+        ("linf", "l2", (2 + 1) * ROOT),
+        ("l1", "laplace", 2 + 7),
+        ("l2", "l2", Fraction(0.3) * 8 + ROOT),
+        ("l1", "l2", Fraction(0.3) * 8 + ROOT),
+    ],
+)
+def test_real_certificates_pay_for_rounding_and_no_more(norm, noise, distance):
+    law, _ = calibrate(real(norm, 0.3), 7, Privacy(epsilon=0.25), noise, -3)
+    assert law.scale == 4 * distance
+
+
+@pytest.mark.parametrize(
+    ("norm", "squared"),
+    [("linf", 7 * 3**2), ("l1", (Fraction(0.3) * 8 + ROOT) ** 2), ("l2", (Fraction(0.3) * 8 + ROOT) ** 2)],
+)
+def test_gaussian_variance_pays_for_rounding_and_no_more(norm, squared):
+    assert calibrate(real(norm, 0.3), 7, Privacy(rho=0.125), "auto", -3)[0].scale == 4 * squared
 
 
 # --- how much, on a grid it chooses ---------------------------------------------------------------------------
@@ -201,6 +229,62 @@ def test_noise_too_large_for_the_grid_is_refused(certificate, privacy):
         calibrate(certificate, 3, privacy)
 
 
+@pytest.mark.parametrize(
+    ("norm", "size", "largest", "privacy"),
+    [
+        ("l1", 9, 2**52, PURE),
+        ("linf", 4, 2**50, PURE),  # a coordinate is as large as the scale times the size
+        ("l2", 9, 2**50, PURE),  # ... and as the scale times its root, plus one
+        ("l2", 9, 2**52, Privacy(rho=0.5)),
+    ],
+)
+def test_noise_is_as_large_as_64_bits_take_and_no_larger(norm, size, largest, privacy):
+    calibrate(exact(norm, largest, 0), size, privacy)
+    with pytest.raises(ParameterError, match="beyond 64-bit"):
+        calibrate(exact(norm, largest + 1, 0), size, privacy)
+
+
+def test_noise_on_a_cube_is_refused_where_drawing_it_would_reject_for_ever():
+    calibrate(exact("linf", 1, 0), 10, PURE)
+    with pytest.raises(ParameterError):
+        calibrate(exact("linf", 1, 0), 11, PURE)
+    calibrate(exact("l1", 1, 0), 11, PURE)
+
+
+@pytest.mark.parametrize(
+    ("norm", "noise", "unit"),
+    [
+        ("linf", "linf", lambda size: 1),
+        ("linf", "l2", lambda size: 1),
+        ("linf", "gaussian", lambda size: 1),
+        ("l1", "laplace", lambda size: size),
+        ("l1", "l2", lambda size: math.isqrt(size) + 1),
+        ("l1", "gaussian", lambda size: math.isqrt(size) + 1),
+        ("l2", "gaussian", lambda size: math.isqrt(size) + 1),
+        ("l2", "l2", lambda size: math.isqrt(size) + 1),
+    ],
+)
+def test_the_grid_is_a_thousandth_of_what_a_coordinate_moves(norm, noise, unit):
+    """Finer where many coordinates share the noise, coarser where it would not fit 64 bits; a power of two below."""
+    delta = 1e-6 if noise == "gaussian" else 0.0
+    for bound, size, epsilon in itertools.product([0.3, 1.0], [1, 7, 10**4], [1e-9, 0.1, 1.0, 1e3]):
+        natural, strength = Fraction(bound) / unit(size), Fraction(epsilon)
+        sharing = max(1024, size * strength) if noise in ("linf", "l2") else 1024
+        step = max(natural / sharing, 2 * natural * size / (strength * 2**50))
+        exponent = _grid_exponent(real(norm, bound), size, Privacy(epsilon=epsilon, delta=delta), noise)
+        assert Fraction(2) ** exponent <= step < Fraction(2) ** (exponent + 2)
+
+
+def test_the_grid_of_rho_is_that_of_an_epsilon_of_the_root_of_twice_rho():
+    grants = [Privacy(rho=2.0**-57), Privacy(epsilon=2.0**-28, delta=1e-6)]
+    assert len({_grid_exponent(real("l2", 1.0), 2**16, grant, "gaussian") for grant in grants}) == 1
+
+
+@pytest.mark.parametrize(("bound", "exponent"), [(5e-324, -960), (1.7e308, 900)])
+def test_the_grid_keeps_within_doubles(bound, exponent):
+    assert _grid_exponent(real("l1", bound), 1, PURE, "laplace") == exponent
+
+
 def test_a_grid_of_ones_own_is_for_real_vectors():
     assert calibrate(real("l2"), 7, PURE, "auto", -3)[0].exponent == -3
     assert calibrate(exact("l2"), 7, PURE, "auto", -3)[0].exponent == -10
@@ -249,6 +333,30 @@ def test_promise_of_gaussian_noise_knows_its_curve():
     assert guarantee.mu == pytest.approx(1 / noise_multiplier(1.0, 1e-6), rel=1e-6)
     assert guarantee.epsilon_at(1e-6) == pytest.approx(1.0, rel=1e-6)
     assert guarantee.epsilon_at(1e-3) < 1.0 < guarantee.epsilon_at(1e-9) < math.inf
+
+
+@pytest.mark.parametrize(("bound", "known"), [(1, False), (2, False), (3, True), (1000, True)])
+def test_the_curve_of_a_discrete_gaussian_is_that_of_one_with_four_less_variance(bound, known):
+    law, guarantee = calibrate(exact("l2", bound, 0), 7, Privacy(rho=0.5))
+    assert law.scale == bound**2
+    if known:
+        true = law.scale / (law.scale - 4)  # of the square
+        assert true <= Fraction(guarantee.mu) ** 2 <= true * (1 + Fraction(1, 10**11))
+    else:
+        assert guarantee.mu is None
+
+
+def test_the_curve_is_known_as_soon_as_the_variance_is_above_four():
+    guarantee = calibrate(exact("l2", 2, 0), 7, Privacy(rho=0.4))[1]  # variance 5
+    assert guarantee.mu == pytest.approx(2)
+
+
+def test_promise_says_what_was_stated_first_and_about_whom():
+    privacy = Privacy(epsilon=1.0, unit=Person("id", 3))
+    stated = Certificate("l1", 0.5, "replace", "stated", "page", None, ("one", "two"))
+    first, *others = calibrate(stated, 7, privacy)[1].assumptions
+    assert first == "the l1 sensitivity 0.5 to one person is stated by the caller"
+    assert others == ["one", "two"]
 
 
 def test_promise_says_what_was_only_stated():

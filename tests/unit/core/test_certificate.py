@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sfumato.core.certificate import Certificate, certify_sum
@@ -99,7 +100,15 @@ def test_a_sum_moves_by_two_records_when_one_is_replaced(neighbours, unit, bound
     certificate = certify_sum(norm, 100, -8, Privacy(epsilon=1, neighbours=neighbours, unit=unit))
     assert certificate.bound == bound
     assert (certificate.norm, certificate.exponent, certificate.known) == (norm, -8, "enforced")
-    assert certificate.relation == neighbours
+    assert (certificate.relation, certificate.proof) == (neighbours, "rounding")
+
+
+def test_an_exact_l2_bound_need_not_be_whole():
+    assert Certificate("l2", 1.5, "replace", "enforced", "page", exponent=-4).bound == 1.5
+
+
+def test_an_exact_bound_is_one_of_pythons_integers():
+    assert type(Certificate("l1", np.int64(3), "replace", "proved", "page", exponent=-4).bound) is int
 
 
 def test_certificates_compare_by_content():

@@ -8,6 +8,7 @@ import mpmath
 import pytest
 
 from sfumato.core.gaussian import _mills, chi_delta, gaussian_delta, noise_multiplier, smallest, zcdp_delta
+from sfumato.errors import ParameterError
 
 DIGITS = 60
 MUS = [1e-8, 1e-5, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0, 15.0, 20.0, 30.0]
@@ -45,6 +46,13 @@ def test_delta_is_an_upper_bound_where_mu_and_epsilon_are_huge(mu):
         delta, _ = exact(mu, epsilon)
         if delta > 1e-300:
             assert gaussian_delta(mu, epsilon) >= delta, (mu, epsilon)
+
+
+@pytest.mark.parametrize("mu", [1e6 + 0.37 * i for i in range(1, 9)])
+def test_delta_is_an_upper_bound_where_two_huge_numbers_cancel(mu):
+    for i in range(-5, 6):
+        epsilon = mu * mu / 2 * (1 + i * 2.0**-52)
+        assert gaussian_delta(mu, epsilon) >= exact(mu, epsilon)[0], (mu, epsilon)
 
 
 @pytest.mark.parametrize("mu", MUS)
@@ -122,6 +130,17 @@ def test_smallest_finds_the_place_from_above(place, start):
     assert place <= found <= place * (1 + 2e-13)
 
 
+def test_smallest_gives_up_where_nothing_is_enough():
+    asked = []
+    with pytest.raises(ParameterError, match="too extreme"):
+        smallest(lambda x: asked.append(x), 1.0)
+    assert asked == [2.0**i for i in range(len(asked))] and 1e149 < max(asked) < 1e150
+
+
+def test_smallest_of_what_always_holds_is_next_to_nothing():
+    assert 0 < smallest(lambda x: True, 1.0) < 1e-299
+
+
 # --- zero concentration -------------------------------------------------------------------------------------
 
 RHOS = [1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0]
@@ -155,6 +174,12 @@ def test_zcdp_delta_is_an_upper_bound(rho):
             assert zcdp_delta(rho, epsilon) >= delta, (rho, epsilon)
 
 
+@pytest.mark.parametrize(("rho", "epsilon"), [(1e4, 1.5e4), (1e6, 1.04e6), (1e8, 1.003e8)])
+def test_zcdp_delta_is_an_upper_bound_where_both_are_huge(rho, epsilon):
+    assert exact_zcdp(rho, epsilon) <= zcdp_delta(rho, epsilon) <= 1.001 * exact_zcdp(rho, epsilon)
+
+
+@pytest.mark.few(3)
 @pytest.mark.parametrize("rho", RHOS)
 def test_zcdp_delta_is_tight(rho):
     for epsilon in LOSSES:
@@ -214,6 +239,28 @@ def test_chi_delta_is_an_upper_bound_and_a_useful_one(ratio, epsilon, dimension)
     assert found >= exact_value
     if epsilon / ratio - ratio / 2 > math.sqrt(dimension) + 2:  # in the tail, which grants speak of
         assert found <= 1.5 * exact_value
+
+
+@pytest.mark.parametrize("dimension", [2, 4, 20, 200])
+@pytest.mark.parametrize("start", [0.01, 0.5, 0.99, 3.0, 15.0, 30.0, 36.9])
+def test_chi_delta_is_not_below_the_bound_that_the_proof_gives(start, dimension):
+    """``tail(s) ratio / (ratio + hazard(s))`` at the place s where the loss reaches epsilon, to 40 digits."""
+    for ratio in (0.0123, 0.7, 3.3):
+        epsilon = ratio * (start + ratio / 2)
+        with mpmath.workdps(40):
+            shift = mpmath.mpf(ratio)
+            place = mpmath.mpf(epsilon) / shift - shift / 2
+            half, terms = place**2 / 2, range(dimension // 2)
+            total = mpmath.fsum(half**j / mpmath.factorial(j) for j in terms)
+            hazard = place * half ** terms[-1] / mpmath.factorial(terms[-1]) / total
+            bound = mpmath.exp(-half) * total * shift / (shift + hazard)
+        found = chi_delta(ratio, epsilon, dimension)
+        assert min(bound, 1) <= found <= bound * (1 + mpmath.mpf(10) ** -9) + mpmath.mpf(10) ** -307
+
+
+@pytest.mark.parametrize(("ratio", "epsilon"), [(10.0, 40.1), (2.0, 2.0), (3.0, 0.0), (4.0, 7.9)])
+def test_chi_delta_is_one_where_every_loss_is_beyond_epsilon(ratio, epsilon):
+    assert chi_delta(ratio, epsilon, 2) == 1.0
 
 
 @pytest.mark.parametrize("dimension", [2, 4, 10])

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.core.neighbours import Person, rows_per_unit
+from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.errors import ParameterError, ParameterTypeError
 
 
@@ -66,3 +66,11 @@ def test_rows_per_unit():
 def test_person_is_immutable():
     with pytest.raises(AttributeError):
         Person("id", 1).max_rows = 2
+
+
+def test_the_rows_of_a_person_are_counted_by_one_of_pythons_integers():
+    assert type(Person("id", np.int64(7)).max_rows) is int
+
+
+def test_there_are_two_relations():
+    assert RELATIONS == ("replace", "add-remove")

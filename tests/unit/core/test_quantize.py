@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sfumato.core.quantize import LARGEST_BUDGET, _ceil_root, round_vector, truncate_records
+from sfumato.core.quantize import (
+    LARGEST_BUDGET,
+    _ceil_root,
+    clamp_integers,
+    exact_doubles,
+    round_vector,
+    truncate_records,
+)
 from sfumato.errors import ParameterError
 
 HOSTILE = [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1e-30, 0.1, 1 / 3, 1.0, -1.0, 1e15, 2.0**62, 1.7e308, -1.7e308,
@@ -94,6 +101,8 @@ def test_budget_must_be_in_range(budget):
 def test_a_budget_too_fine_for_so_many_features_is_refused():
     with pytest.raises(ParameterError, match="too fine"):
         truncate_records(np.zeros((1, 2**10)), 0, LARGEST_BUDGET, "l2")
+    most = truncate_records(np.full((1, 2**10 - 1), 1e300), 0, LARGEST_BUDGET, "l2")
+    assert 0.99 * LARGEST_BUDGET**2 < size(most[0], "l2") <= LARGEST_BUDGET**2
 
 
 @pytest.mark.parametrize("norm", ["linf", None, 2])
@@ -139,3 +148,34 @@ def test_a_multiple_of_the_step_is_kept():
 
 def test_infinities_are_clamped():
     assert round_vector(np.array([math.inf, -math.inf]), 0).tolist() == [2**61, -(2**61)]
+
+
+def test_the_nearest_multiple_is_taken():
+    assert round_vector(np.array([0.4, 0.5, 0.75, 1.5, -0.4, -0.75, -1.5]), 0).tolist() == [0, 0, 1, 2, 0, -1, -2]
+
+
+def test_what_is_not_a_number_counts_as_nothing():
+    assert round_vector(np.array([math.nan, 1.0]), 0).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("exponent", [-1000, 0, 900])
+def test_no_value_makes_a_warning(exponent):
+    with np.errstate(all="raise"):
+        assert round_vector(np.array(HOSTILE), exponent).shape == (len(HOSTILE),)
+        assert truncate_records(np.array(HOSTILE)[:, None], exponent, 7, "l2").shape == (len(HOSTILE), 1)
+
+
+# --- whole numbers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint8, np.uint64])
+def test_whole_numbers_of_any_width_are_clamped_where_they_must(kind):
+    ends = np.array([np.iinfo(kind).min, 0, 5, np.iinfo(kind).max], dtype=kind)
+    assert clamp_integers(ends).tolist() == [min(max(int(v), -(2**61)), 2**61) for v in ends]
+    assert clamp_integers(ends, 3).tolist() == [min(max(int(v), -3), 3) for v in ends]
+    assert clamp_integers(ends).dtype == np.int64
+
+
+def test_doubles_of_whole_numbers_are_exact():
+    numbers = np.array([2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63), 7])
+    assert exact_doubles(numbers).tolist() == [2.0**53 - 1, 2.0**53, 2.0**53, -(2.0**53), 2.0**53, -(2.0**53), 7.0]

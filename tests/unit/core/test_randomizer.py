@@ -73,6 +73,13 @@ def test_an_epsilon_that_a_randomizer_cannot_serve_is_refused(randomizer, most):
         randomizer(beyond)
 
 
+@pytest.mark.parametrize("randomizer", [OneBit, LaplaceNumber, LikelihoodBit, LogLog])
+def test_an_epsilon_that_is_too_small_for_a_device_is_refused(randomizer):
+    assert randomizer(1e-6).epsilon == 1e-6
+    with pytest.raises(ParameterError, match="at least 1e-06"):
+        randomizer(math.nextafter(1e-6, 0.0))
+
+
 @pytest.mark.parametrize("tries", [0, 1, 257, -1])
 def test_too_few_or_too_many_tries_are_refused(tries):
     with pytest.raises(ParameterError, match="tries must"):
@@ -194,6 +201,11 @@ def test_numbers_are_whole_steps_within_the_grid_before_noise(draws):
     assert sent.dtype == np.int64
 
 
+def test_numbers_are_rounded_to_the_nearest_step(draws):
+    draws(discrete_laplace=[0])
+    assert LaplaceNumber(1.0).send(np.array([0.4, 0.7, 1.6, 65535.6]) / 2**16).tolist() == [0, 1, 2, 65536]
+
+
 def test_noise_is_added_and_keeps_the_shape(draws):
     draws(discrete_laplace=[[5, -7, 0, 2**40]])
     assert LaplaceNumber(1.0).send(np.array([[0, 1], [0.5, np.nan]])).tolist() == [[5, 65529], [32768, 2**40 + 32768]]
@@ -228,6 +240,13 @@ def test_probabilities_stay_within_those_of_the_ends():
     assert chances.shape == (10, 7) and chances.dtype == np.int64
     assert ends[0] <= chances.min() and chances.max() <= ends[1] < 2**53
     assert (chances[3] == randomizer.probabilities(np.full(7, 0.5), public)).all()  # not a number: one half
+    assert (chances[4] == chances[1]).all() and (chances[5] == chances[0]).all()  # beyond an end: the end
+
+
+@pytest.mark.parametrize(("public", "shift"), [(-2, -1.0), (0, -1.0), (0.2, -0.6), (0.5, 0.0), (0.9, 0.8), (3, 1.0)])
+def test_likelihoods_follow_their_formula(public, shift):
+    found = likelihoods(np.ones(1), np.array([public]), 0.3)
+    assert found.tolist() == [pytest.approx(math.exp(0.3 * shift) * 2**52, rel=1e-15)]
 
 
 def test_a_likelihood_bit_is_one_just_below_its_probability(draws):
@@ -241,6 +260,10 @@ def test_a_likelihood_bit_is_one_just_below_its_probability(draws):
 # --- Algorithm 8 ------------------------------------------------------------------------------------------------------
 
 
+def test_sixteen_are_tried_unless_another_number_is_asked_for():
+    assert LogLog(1.0).tries == 16
+
+
 def test_inner_is_half_of_epsilon_or_less():
     assert 0.4999995 < LogLog(1.0).inner <= 0.5 * (1 - 2.0**-20)
 
@@ -251,6 +274,17 @@ def test_one_of_those_kept_is_named(draws):
     rows = [[drop, keep, drop, keep], [drop, keep, drop, keep], [keep, drop, drop, drop], [drop] * 4]
     draws(words53=[np.ravel(rows)], uniform_below=[[0, 1, 0, 2]])
     assert LogLog(1.0, 4).send(np.zeros(4), np.zeros((4, 4))).tolist() == [1, 3, 0, 2]
+
+
+def test_those_are_kept_whose_word_is_below_their_likelihood(monkeypatch):
+    """Also where the number is none (one half) or beyond an end: a word below keeps, one that is equal does not."""
+    randomizer, asked = LogLog(1.0, 2), []
+    values, meant = np.array([np.nan, 9.0, np.inf, -9.0, 0.3]), np.array([0.5, 1.0, 1.0, 0.0, 0.3])
+    chances = likelihoods(meant, np.full(5, 0.8), randomizer.inner)
+    monkeypatch.setattr(sampling, "words53", lambda count: np.column_stack([chances, chances - 1]).ravel())
+    monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.extend(bounds) or np.zeros(5, np.int64))
+    assert randomizer.send(values, np.full((5, 2), 0.8)).tolist() == [1] * 5
+    assert asked == [1] * 5
 
 
 def test_the_place_is_drawn_among_as_many_as_were_kept(monkeypatch):

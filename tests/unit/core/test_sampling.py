@@ -87,6 +87,21 @@ def test_words_have_the_asked_for_number():
     assert sampling._words(3).dtype == np.uint64
 
 
+def test_short_words_come_from_the_operating_system(monkeypatch):
+    asked = []
+    monkeypatch.setattr(sampling.os, "urandom", lambda count: asked.append(count) or bytes(range(count)))
+    assert sampling.words32(2).tolist() == [0x03020100, 0x07060504]
+    assert sampling.words32(2).dtype == np.uint32
+    assert sampling.words53(1).tolist() == [0x0706050403020100 >> 11]
+    assert sampling.words53(3).dtype == np.int64
+    assert asked == [8, 8, 8, 24]
+
+
+def test_the_largest_short_word_has_53_bits(monkeypatch):
+    monkeypatch.setattr(sampling.os, "urandom", lambda count: b"\xff" * count)
+    assert sampling.words53(1).tolist() == [2**53 - 1]
+
+
 def test_noise_cannot_be_seeded():
     """Two draws of 40 numbers agree with probability below 1e-300."""
     draws = []
@@ -189,6 +204,20 @@ def test_geometric_of_a_zero_word(feed_bits):
     assert found == [geometric(1 << 60, 127, Fraction(10))]
 
 
+def refuse(*_):
+    raise AssertionError("exact arithmetic was asked for")
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10, 3), Fraction(2**30 + 1, 3)])
+def test_geometric_away_from_a_boundary_needs_no_exact_arithmetic(scale, monkeypatch):
+    monkeypatch.setattr(sampling, "_decide", refuse)
+    for value in (0.3, 0.5, 0.7, 1.1, 5.9, 10.4):
+        if 0.01 < value * float(scale) % 1 < 0.99:
+            word = int(math.exp(-value) * 2**63)
+            found = sampling._geometric(np.array([word], dtype=np.uint64), scale).tolist()
+            assert found == [geometric(word, 63, scale)]
+
+
 # --- coins ----------------------------------------------------------------------------------------------------
 
 
@@ -216,6 +245,12 @@ def test_a_coin_on_the_edge_is_decided_exactly(word, feed_words, feed_bits):
         found = sampling.bernoulli_exp(np.array([float(rate)]), np.array([1e-15]), lambda i: exact)
         assert found.tolist() == [heads]  # a smaller U is a larger E: heads
         assert asked == [64]
+
+
+def test_a_coin_away_from_the_edge_needs_no_exact_rate(feed_words):
+    value = 10.9
+    feed_words(*[int(math.exp(-value) * 2**64)] * 2)
+    assert sampling.bernoulli_exp(np.array([10.8, 11.1]), np.full(2, 1e-9), never).tolist() == [True, False]
 
 
 def test_doubt_about_the_rate_asks_for_the_exact_one(feed_words):
@@ -253,6 +288,56 @@ def test_laplace_draws_again_for_minus_zero(feed_words):
     found = sampling.discrete_laplace(2, Fraction(1, 2))
     assert found.tolist() == [0, 0] or found.tolist() == [0, 2]
     assert len(waiting) < 2
+
+
+@pytest.mark.parametrize(("count", "asked"), [(1, [1]), (4, [4]), (5, [4, 1]), (8, [4, 4]), (11, [4, 4, 3])])
+def test_laplace_in_blocks_is_one_block_after_the_other(count, asked, monkeypatch):
+    numbers, counts = iter(range(1, 1000)), []
+
+    def words(count):
+        counts.append(count)
+        return np.array([int(math.exp(-next(numbers) / 2) * 2**63) * 2 for _ in range(count)], dtype=np.uint64)
+
+    monkeypatch.setattr(sampling, "_words", words)
+    monkeypatch.setattr(sampling, "_BLOCK", 4)
+    assert sampling.discrete_laplace(count, Fraction(201, 100)).tolist() == list(range(1, count + 1))
+    assert counts == asked
+
+
+@pytest.mark.parametrize(
+    "variance", [Fraction(1, 50), Fraction(9, 4), Fraction(16), Fraction(10**9, 7), Fraction(2**99)]
+)
+def test_gaussian_accepts_laplace_proposals_with_the_rates_of_canonne_kamath_and_steinke(variance, monkeypatch):
+    """Proposals of scale t, kept with probability ``exp(-(|x| - variance / t)^2 / (2 variance))``."""
+    scale, deviation = math.isqrt(int(variance)) + 1, math.sqrt(variance)
+    proposals = np.array([0, 1, -1, *(int(deviation * k) for k in (-6, -1, 0.5, 1, 2, 9))])
+    asked, tossed = [], []
+
+    def laplace(count, wide):
+        asked.append((count, wide))
+        return proposals
+
+    def toss(rates, errors, exact):
+        tossed.append((rates.tolist(), errors.tolist(), [exact(i) for i in range(len(rates))]))
+        return np.arange(len(rates)) % 4 == 2
+
+    monkeypatch.setattr(sampling, "discrete_laplace", laplace)
+    monkeypatch.setattr(sampling, "bernoulli_exp", toss)
+    assert sampling.discrete_gaussian(3, variance).tolist() == [proposals[2], proposals[6], proposals[2]]
+    assert asked == [(12, Fraction(scale)), (9, Fraction(scale))]
+    for rates, errors, exact in tossed:
+        assert exact == [(abs(int(x)) - variance / scale) ** 2 / (2 * variance) for x in proposals]
+        for rate, error, true, x in zip(rates, errors, exact, proposals, strict=True):
+            assert abs(Fraction(rate) - true) <= Fraction(error) / 16
+            assert error <= 2.0**-46 * (1 + abs(int(x)) / deviation) ** 2
+
+
+def test_gaussian_noise_is_drawn_in_blocks(monkeypatch):
+    asked, laplace = [], sampling.discrete_laplace
+    monkeypatch.setattr(sampling, "_BLOCK", 100)
+    monkeypatch.setattr(sampling, "discrete_laplace", lambda count, t: asked.append(count) or laplace(count, t))
+    assert sampling.discrete_gaussian(300, Fraction(4)).shape == (300,)
+    assert max(asked) == 100
 
 
 @pytest.mark.few(5)

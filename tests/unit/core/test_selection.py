@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.core import sampling
 from sfumato.core.privacy import Privacy
 from sfumato.core.selection import AboveThreshold, _on_grid, exponential_mechanism, permute_and_flip
 from sfumato.errors import ParameterError, PrivateDataError
@@ -72,8 +73,91 @@ def test_neighbouring_scores_are_no_further_apart_on_the_grid_than_is_paid_for(s
 
 @pytest.mark.parametrize("sensitivity", [1e-6, 0.1, 1.0, 3.0, 1e9])
 def test_the_grid_costs_little(sensitivity):
-    _, steps = _on_grid(np.zeros(1), sensitivity)
+    (one,), steps = _on_grid(np.array([1e9]), sensitivity)
     assert 2**16 <= steps - 1 < 2**17
+    if sensitivity >= 0.1:  # else 1e9 is beyond the grid's whole numbers
+        assert steps - 1 <= Fraction(sensitivity) * int(one) / 10**9 < steps
+
+
+def test_the_grid_is_not_finer_than_doubles_allow():
+    (number,), steps = _on_grid(np.array([2.0**-999]), 5e-324)
+    assert (number, steps) == (2, 1)
+
+
+# --- the exact law of each choice, with the draws in our hands --------------------------------------------------------
+
+SENSITIVITY = 0.75  # 98304 steps of 2**-17, and one more for the rounding
+SCORES = np.array([1.0, 2.5, math.nan, 2.5, -1e300])
+GAPS = [3 * 2**16, 0, 2**61 + 5 * 2**16, 0, 2**61 + 5 * 2**16]
+
+
+@pytest.fixture
+def coins(monkeypatch):
+    """Let coins show what is chosen, in order, and keep what was asked of them."""
+
+    def feed(*chosen):
+        asked, waiting = [], list(chosen)
+
+        def toss(rates, errors, exact):
+            asked.append((rates.tolist(), errors.tolist(), [exact(i) for i in range(len(rates))]))
+            return np.resize(np.array(waiting.pop(0)), len(rates))
+
+        monkeypatch.setattr(sampling, "bernoulli_exp", toss)
+        return asked
+
+    return feed
+
+
+@pytest.fixture
+def numbers(monkeypatch):
+    """Let uniform numbers and Laplace noise be what is chosen, in order, and keep what was asked for."""
+
+    def feed(name, *chosen):
+        asked, waiting = [], list(chosen)
+        monkeypatch.setattr(sampling, name, lambda *what: asked.append(what) or np.array(waiting.pop(0)))
+        return asked
+
+    return feed
+
+
+def assert_rates(asked, gaps):
+    """Heads have probability ``exp(-epsilon gap / (2 steps))``: exactly, and in doubles within their error."""
+    rates, errors, exact = asked
+    assert exact == [gap * Fraction(1, 10) / (2 * 98305) for gap in gaps]
+    for rate, error, true in zip(rates, errors, exact, strict=True):
+        assert abs(Fraction(rate) - true) <= Fraction(error) / 2  # twice as much room as is needed
+        assert error <= rate * 2.0**-48
+
+
+def test_permute_and_flip_tosses_a_coin_for_each_gap_and_takes_any_of_the_heads(coins, numbers):
+    tossed, drawn = coins([True, False, True, True, False]), numbers("uniform_below", [1])
+    assert permute_and_flip(SCORES, SENSITIVITY, 0.1) == 2
+    assert [bounds.tolist() for (bounds,) in drawn] == [[3]]
+    assert_rates(tossed[0], GAPS)
+
+
+def test_the_exponential_mechanism_takes_the_first_uniform_try_that_is_accepted(coins, numbers):
+    tries = np.resize([4, 0, 3, 1, 2], 69)
+    tossed = coins([False], [False, False, True, True, False, True])
+    drawn = numbers("uniform_below", tries, tries)
+    assert exponential_mechanism(SCORES, SENSITIVITY, 0.1) == 3
+    assert [set(bounds.tolist()) for (bounds,) in drawn] == [{5}, {5}]
+    for one in tossed:
+        assert_rates(one, [GAPS[i] for i in tries])
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_scores_make_a_warning(mechanism):
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        assert mechanism(np.array([0.0, -math.inf, math.nan]), 1.0, 1e300) == 0
+
+
+def test_half_of_epsilon_hides_the_threshold_and_half_the_value(numbers):
+    """With a sensitivity of 65537 steps: Laplace noise of twice that over epsilon, and of four times that."""
+    drawn = numbers("discrete_laplace", [5], [4], [-(2**40)], [5])
+    asked = AboveThreshold(3.0, 1.0, Privacy(epsilon=0.1))
+    assert [asked.above(3.0), asked.above(9.0), asked.above(3.0)] == [False, False, True]  # equal is above
+    assert drawn == [(1, Fraction(2 * 65537 * 10))] + [(1, Fraction(4 * 65537 * 10))] * 3
 
 
 # --- above threshold ------------------------------------------------------------------------------------------
@@ -142,3 +226,23 @@ def test_a_threshold_cannot_be_copied(duplicate):
     """A copy made before the first yes would say a second one for free."""
     with pytest.raises(PrivateDataError):
         duplicate(threshold())
+
+
+def test_threads_take_turns(monkeypatch):
+    """Two that ask at once would hear two answers for the price of one."""
+    asked = threshold()
+    monkeypatch.setattr(sampling, "discrete_laplace", lambda *_: np.array([0]) if asked._lock.locked() else None)
+    assert asked.above(1.0)
+
+
+def test_noise_beyond_64_bits_is_refused():
+    least = 65537 / 2.0**48  # with a sensitivity of 65537 steps
+    AboveThreshold(0.0, 1.0, Privacy(epsilon=least))
+    with pytest.raises(ParameterError, match="epsilon is too small"):
+        AboveThreshold(0.0, 1.0, Privacy(epsilon=math.nextafter(least, 0.0)))
+
+
+@pytest.mark.parametrize("value", [[1.0], [[1.0]], [1.0, 2.0], []])
+def test_one_number_is_asked_about_at_a_time(value):
+    with pytest.raises(ParameterError, match="one number"):
+        threshold().above(np.array(value))

@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from opening import numbers_of, wide
 from sfumato.bases.density.shares import shape_of_cells, share_bits
-from sfumato.core.whole import Wide, map_counts
+from sfumato.core.whole import LARGEST_STEP, Wide, map_counts
 from sfumato.engines.cells import MAX_CELLS
 from sfumato.errors import PrivateDataError
 
@@ -81,3 +81,17 @@ def test_maps_of_usual_counts_are_applied_once():
     map_counts(lambda x: seen.append(1) or 2 * x, np.arange(10), 2)
     map_counts(lambda x: seen.append(1) or 2 * x, Wide(np.arange(10)), 2)
     assert len(seen) == 2
+
+
+def test_as_many_records_as_there_can_be_stay_below_what_the_proof_allows():
+    assert 2**62 * LARGEST_STEP == 2**100
+
+
+@pytest.mark.parametrize(("number", "times"), [(2**53 - 1, 1), (2**59 - 128, 1), (2**59, 13), (2**61 - 2**9, 13)])
+def test_a_map_is_applied_digit_by_digit_where_its_sums_could_wrap_around(number, times):
+    seen = []
+    counts = np.array([number - 2**40, 0, 2**40])
+    found = map_counts(lambda x: seen.append(int(x.max())) or 3 * x + x[::-1], counts, 4)
+    assert numbers_of(found).tolist() == [3 * number - 2**41, 0, number + 2**41]
+    assert len(seen) == times
+    assert times == 1 or max(seen) < 2**8

@@ -87,6 +87,7 @@ def test_one_legend_tells_classes_apart(release):
 # --- what tells most --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_many_columns_those_are_drawn_that_tell_most():
     release = bayes({**MANY, **SEX}, count=400)
     seen = evidence(release, 0.95)

@@ -117,6 +117,7 @@ class TestNumbers:
         assert logistic(fit_intercept=False).fit(X, ILL).release_.weights.shape == (1, 2)
         assert ridge(fit_intercept=False).fit(X, PRESSURE).release_.weights.shape == (1, 2)
 
+    @pytest.mark.few(3)
     @EACH
     def test_each_fit_draws_new_noise(self, make, y):
         model = make()
@@ -347,6 +348,7 @@ class TestData:
             assert "secret" not in str(caught.value)
             assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
+    @pytest.mark.few(3)
     @EACH
     def test_a_private_number_of_rows_may_be_none(self, make, y):
         frame = pd.DataFrame({"age": [], "bmi": []}, dtype=float)
@@ -480,6 +482,7 @@ class TestParameters:
 
 
 class TestBudget:
+    @pytest.mark.few(3)
     @EACH
     def test_every_fit_pays_and_a_refused_one_keeps_the_release(self, make, y, account):
         model = make(epsilon=1.0, ledger=account).fit(X, y)

@@ -205,6 +205,7 @@ class TestSurroundings:
             search.fit(AGE, PRESSURE)
         assert account.remaining().epsilon == 0
 
+    @pytest.mark.slow
     def test_a_grid_search_without_a_ledger_is_many_releases(self):
         search = GridSearchCV(curve(), {"bandwidth": [5.0, 40.0]}, cv=KFold(2))
         with pytest.warns(UnpaidLearningWarning, match="a release of its own"):

@@ -53,6 +53,7 @@ def test_batches_one_after_the_other():
     assert same(together, apart)
 
 
+@pytest.mark.slow
 def test_more_people_than_a_block():
     records = np.random.default_rng(1).uniform(size=(17_000, 2))
     batch = P.encode_many(records, first_user=5)

@@ -152,6 +152,7 @@ def test_people_at_one_lattice_point(unflipped, box, lattice):
         assert release.masses == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("randomizer", ["hadamard", "bit", "laplace", "privunit"])
 @pytest.mark.parametrize(("box", "lattice"), [(LINE, 4), (PLANE, (2, 3))])
 def test_masses_of_known_distributions(randomizer, box, lattice):

@@ -87,6 +87,7 @@ def test_normal_likelihoods(quick):
     assert "age normal, from a mean and a deviation" in text and "0.7 bandwidths" not in text
 
 
+@pytest.mark.slow
 def test_too_many_classes_have_no_picture():
     page = render(bayes(LINE, classes=tuple("abcdefg")))
     assert "<svg" not in page and "this classifier has too many classes for one" in words(page)

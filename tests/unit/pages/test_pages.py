@@ -404,6 +404,7 @@ def test_pages_about_densities_are_valid():
         assert len(identifiers) == len(set(identifiers))
 
 
+@pytest.mark.slow
 def test_three_columns_circles_and_what_was_stated():
     text = words(render(dense(CUBE, missing="none", basis=sf.Binning(4))))
     assert "Density of age, hour and children" in text and "Each column by itself" in text
@@ -418,6 +419,7 @@ def test_a_page_about_more_groups_than_a_picture_tells_apart():
     assert "<svg" not in page and "too many columns or groups" in words(page)
 
 
+@pytest.mark.slow
 def test_a_basis_without_marginals_and_a_tilted_kernel():
     text = words(render(dense(PLANE, basis=sf.Bernstein(6, 2))))
     assert "A few figures" not in text and ".marginal(" not in text

@@ -39,6 +39,7 @@ def test_a_kernel_that_raises_on_one_record_moves_no_other_by_a_bit():
     assert np.array_equal(np.delete(again, 7, axis=0), np.delete(found, 7, axis=0))
 
 
+@pytest.mark.slow
 def test_pure_bernstein_bands_of_three_classes_cover():
     """At least 80 of 100 should; fewer than 50 happens by chance less than once in 1e10 runs."""
     t = sf.KernelMachine("hinge", C=1.0, classes=[0, 1, 2])

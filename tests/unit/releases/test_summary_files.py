@@ -32,6 +32,7 @@ BASES = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("basis", BASES)
 @pytest.mark.parametrize("grant", GRANTS)
 def test_everything_comes_back_bit_by_bit(grant, basis, tmp_path):

@@ -149,6 +149,7 @@ def test_blocks_of_draws_cover_all_draws(monkeypatch):
 # --- the largest error anywhere -----------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("basis", [sf.Bernstein(5), sf.Bernstein(5, 3), sf.Step(5)])
 def test_the_largest_error_anywhere_is_between_a_coefficient_and_the_closed_form(kind, basis):

@@ -220,6 +220,7 @@ def test_a_replaced_record_keeps_within_the_certificate(no_noise):
     assert 0 < largest <= bound
 
 
+@pytest.mark.slow
 def test_a_range_far_from_nought_keeps_within_the_certificate():
     """Milliseconds since 1970, within one of them: there a double has steps twelve times the certificate."""
     rows, low, wide = 200_000, 1.7e12, sf.PriestleyChao(88.0, range=(1.7e12, 1.7e12 + 1))

@@ -81,6 +81,7 @@ def case(box, nodes=21, points=7, variance=1e-4, seed=1):
     return shares, truth, masses, wrapped
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("box", [LINE, DAY])
 @pytest.mark.parametrize("variance", [1e-8, 1e-4, 1e-2, 10.0])
 @pytest.mark.parametrize("seed", [1, 2])

@@ -51,6 +51,7 @@ def test_units_do_not_matter():
     assert [1000 * p.error for p in two] == pytest.approx([p.error for p in one], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_predicted_noise_is_the_noise_of_releases():
     """Post "none", a given lattice, no data to approximate: the mean largest error is the one that was predicted."""
     basis, rows = sf.Binning(12), 1000

@@ -55,6 +55,7 @@ def test_each_basis_has_its_reconstruction():
     assert isinstance(make("polynomial"), PolynomialReconstruction)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("variance", [0.0, 1e-6, 1e-3])
 @pytest.mark.parametrize("name", CASES)
 def test_no_single_record_is_missed_by_more_than_the_worst(name, variance):

@@ -37,6 +37,7 @@ def ball(count, dimension, reach):
 # --- what every kernel is ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(10)
 @every
 @pytest.mark.parametrize("dimension", [1, 2, 7])
 def test_it_is_symmetric_and_positive_semi_definite(kernel, dimension):

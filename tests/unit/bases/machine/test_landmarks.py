@@ -204,6 +204,7 @@ def test_no_record_is_longer_than_kappa(kernel, box):
     assert np.linalg.norm(features(records(box, 500)), axis=1).max() <= features.norm * (1 + 1e-6)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kernel", KERNELS, ids=kind_of)
 @pytest.mark.parametrize("box", BOXES, ids=repr)
 def test_what_a_reader_asks_of_landmarks_and_whitening_is_true_of_ours(kernel, box):

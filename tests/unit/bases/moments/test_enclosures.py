@@ -40,6 +40,7 @@ COS = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", COS)
 def test_at_a_point_they_are_the_taylor_coefficients(name):
     jets, exact = COS[name]

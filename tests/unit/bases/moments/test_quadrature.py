@@ -36,6 +36,7 @@ def cube(dimension):
 # --- points and categories --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 65, 256])
 @pytest.mark.parametrize("axis", [fine_axis, nested_axis])
 def test_the_table_undoes_the_transform(axis, count):

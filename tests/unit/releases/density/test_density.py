@@ -168,6 +168,7 @@ def test_a_private_count_makes_bands_wider():
     assert widths[1] > widths[0]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("value", [0.0, 3.7, 5.0, 10.0])
 @pytest.mark.parametrize("basis", ["auto", sf.Binning(11), sf.SplitLattice(11, 0.02), sf.Bernstein(12, 2)])
 def test_the_worst_band_holds_even_if_all_records_are_equal(basis, value):
@@ -457,6 +458,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_document_is_refused(path, name):
     document, arrays = read(path)
@@ -495,6 +497,7 @@ DAMAGED = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_arrays_are_refused(path, name):
     document, arrays = read(path)

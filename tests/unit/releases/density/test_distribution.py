@@ -101,6 +101,7 @@ def test_of_two_columns_each_is_asked_for(plane):
     assert release.mode().shape == (2,)
 
 
+@pytest.mark.slow
 def test_correlations_survive_sampling():
     generator = np.random.default_rng(3)
     data = np.clip(generator.multivariate_normal([5, 2.5], [[2.0, 0.9], [0.9, 0.6]], 3000), 0, [10, 5])

@@ -16,7 +16,7 @@ from sfumato.releases.file.signature import fingerprint, new_keys, private_key, 
 
 ed25519 = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
 GOLDEN = sorted(
-    (Path(__file__).parents[2] / "golden").glob("[n-z]*-v1.sfumato"), key=lambda file: file.stem != "pure-v1"
+    (Path(__file__).parents[3] / "golden").glob("[n-z]*-v1.sfumato"), key=lambda file: file.stem != "pure-v1"
 )
 
 

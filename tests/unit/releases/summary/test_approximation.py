@@ -37,6 +37,7 @@ def test_records_on_a_bump_are_within_the_error(columns, damping, width):
     assert holds(answer, 1.0)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("text", "truth"),
     [

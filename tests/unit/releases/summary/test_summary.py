@@ -153,6 +153,7 @@ def test_columns_may_have_any_order(plane, wide):
     assert forth.value == pytest.approx(np.exp(MANY[:, 4] / 2 - MANY[:, 1]).mean(), abs=forth.approximation)
 
 
+@pytest.mark.slow
 def test_more_than_four_columns_have_a_sparse_grid(wide):
     found = wide.answer(lambda p: p[:, 0] * p[:, 5] + p[:, 2] ** 4 - 0.25)
     truth = MANY[:, 0] * MANY[:, 5] + MANY[:, 2] ** 4 - 0.25

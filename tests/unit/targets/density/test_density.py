@@ -163,6 +163,7 @@ def test_no_data_make_a_release_fail(name, privacy):
     assert release.count_band()[0] <= release.count_band()[1]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("options", [{"post": "none"}, {"missing": "none"}, {"bandwidth": "auto"}])
 @pytest.mark.parametrize("name", ["no rows", "one row", "all missing", "infinities"])
 def test_nor_do_other_options(name, options):

@@ -124,6 +124,7 @@ def test_rows_that_say_nothing_count_for_nothing(loss):
 # --- how near it comes ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(10)
 @every_loss
 @pytest.mark.parametrize("C", [1.0, 300.0])
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-3, 1e-5])
