@@ -18,7 +18,7 @@ from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table, open_table
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Facts
-from sfumato.faces.public_test import PublicTest
+from sfumato.faces.tested import PublicTest
 from sfumato.faces.words import counted
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.machine.machine import MachineRelease

@@ -18,7 +18,7 @@ from sfumato.checks import probability
 from sfumato.codec import write_plain
 from sfumato.extras import need
 from sfumato.faces import CONFIDENCE, Face, face_of
-from sfumato.faces.public_test import PublicTest, tested_facts
+from sfumato.faces.tested import PublicTest, tested_facts
 from sfumato.pages.cards import card
 from sfumato.pages.pictures import pictures
 from sfumato.pages.text import printable

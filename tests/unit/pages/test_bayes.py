@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato import pages
 from sfumato.faces.bayes import NaiveBayesFace
-from sfumato.faces.public_test import PublicTest
+from sfumato.faces.tested import PublicTest
 from sfumato.pages import render
 from unit.drawing.support import LINE, SEX, WARD, bayes
 from unit.pages.test_machine import words

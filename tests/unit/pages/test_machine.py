@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato import pages
 from sfumato.faces import face_of
-from sfumato.faces.public_test import PublicTest
+from sfumato.faces.tested import PublicTest
 from sfumato.pages import card, render, write
 from unit.drawing.support import LINE, PLANE, SPACE, machine
 
