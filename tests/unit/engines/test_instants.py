@@ -62,5 +62,6 @@ def test_a_person_is_one_whatever_the_unit_of_the_name(family):
     names = np.empty(len(family) + 1, dtype=object)
     names[:] = [*family, "somebody else"]
     data = pd.DataFrame({"age": np.arange(len(names), dtype=float), "id": names})
-    (found,) = open_table(data, sf.Box({"age": (0, 110)}), sf.Person("id", 1)).chunks(sf.Box({"age": (0, 110)}), 100)
-    assert found.ravel().tolist() == [0.0, len(family)]
+    box = sf.Box({"age": (0, 110)})
+    ((found,),) = open_table(data, box, sf.Person("id", 1)).batches(box, 100)
+    assert found.tolist() == [0.0, len(family)]
