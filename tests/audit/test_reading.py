@@ -335,6 +335,17 @@ def _units_tell_apart() -> contextlib.AbstractContextManager:
     return mock.patch.object(columns, "instant", lambda value: (type(value).__name__, repr(value)))
 
 
+def _types_from_values() -> contextlib.AbstractContextManager:
+    return mock.patch.object(columns, "_type_of", lambda series: series.dtype)
+
+
+def _labels_looked_at() -> contextlib.AbstractContextManager:
+    stack = contextlib.ExitStack()  # two nets: what takes labels off, and what does not ask narwhals, who looks at them
+    stack.enter_context(mock.patch.object(tables, "tabular", lambda data: data))
+    stack.enter_context(_types_from_values())
+    return stack
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
 REPORTS = [door for door in DOORS if door.kind == "reports"]
 ESTIMATORS = named("PrivateLogisticRegression", "PrivateRidge", "PrivateKernelDensity")
@@ -359,8 +370,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "identifiers are Python's objects, in polars": (_identifiers_as_objects, named("mean"), "polars"),
     "identifiers are Python's objects, in files": (_identifiers_as_objects, named("mean"), "parquet"),
     "identifiers in another encoding become one": (_names_as_text, OWN, "csv"),
-    "the labels of rows are looked at": (
-        lambda: mock.patch.object(tables, "tabular", lambda data: data), named("black box", "summary"), "pandas"),
+    "the labels of rows are looked at": (_labels_looked_at, named("black box", "summary"), "pandas"),
     "identifiers that cannot be compared raise": (_hashed, named("mean"), "pandas"),
     "text that is no UTF-8 raises": (_text_is_text, named("proportions"), "arrow"),
     "a warning depends on values": (_warned, named("mean"), "array"),
@@ -373,6 +383,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a row is read before its length is": (_rows_are_read_whole, ESTIMATORS, "lists"),
     "batches end where blocks of bytes do": (_batches_end_with_blocks, named("command local encode"), "csv"),
     "identifiers of pandas' own types are nobody's": (_pandas_is_nobody, OWN, "pandas"),
+    "the type of a column is sought among its values": (_types_from_values, named("proportions", "count"), "pandas"),
     "identifiers are as many persons as units": (_units_tell_apart, named("count", "sum"), "pandas"),
 }  # fmt: skip
 

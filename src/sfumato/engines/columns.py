@@ -65,7 +65,14 @@ def check_kind(series: Any, kind: Column) -> None:
 def _is_numeric(series: Any) -> bool:
     if series.implementation.is_pyarrow():
         return holds_numbers(series.to_native().type)
-    return bool(series.dtype.is_numeric() or series.dtype == nw.Boolean)
+    kind = _type_of(series)
+    return bool(kind.is_numeric() or kind == nw.Boolean)
+
+
+def _type_of(series: Any) -> Any:
+    """A column's type; of a column of objects narwhals would look at the values, which may raise."""
+    stored = getattr(series.to_native(), "dtype", None)
+    return nw.Object() if isinstance(stored, np.dtype) and stored.kind == "O" else series.dtype
 
 
 def clean_series(series: Any, kind: Column) -> Any:
@@ -113,7 +120,7 @@ def as_texts(series: Any) -> Any:
     stored = as_arrow(series)
     if stored is not None:
         return stored
-    if series.implementation.is_polars() and series.dtype == nw.String:
+    if series.implementation.is_polars() and _type_of(series) == nw.String:
         return series.to_arrow()
     return list(identifiers(series))
 
@@ -126,7 +133,7 @@ def identifiers(series: Any) -> Iterable[Any]:
     native = series.to_native()
     if series.implementation.is_polars():
         return _polars_identifiers(native)
-    if series.dtype in (nw.Categorical, nw.Enum):  # as few values as there are categories
+    if _type_of(series) in (nw.Categorical, nw.Enum):  # as few values as there are categories
         known = [*map(_key, native.cat.categories.tolist()), None]
         return (known[place] for place in native.cat.codes.tolist())
     if hasattr(native, "array") and hasattr(native.array, "asi8"):  # points in time, which may be beyond Python's

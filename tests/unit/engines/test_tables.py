@@ -824,6 +824,23 @@ def test_values_in_tuples_are_told_apart_as_they_are_alone():
         assert chunks(open_table(data, AGE, sf.Person("id", 1)), AGE).ravel().tolist() == [5.0, 15.0]
 
 
+def test_the_type_of_a_column_of_objects_is_not_sought_among_them():
+    """narwhals looks at the first hundred, and one may raise when it is asked for its class."""
+
+    class Faceless:
+        @property
+        def __class__(self):
+            raise RuntimeError("private")
+
+    objects = np.empty(3, dtype=object)
+    objects[:] = [Faceless(), "f", "m"]
+    column = pd.Series(objects, dtype=object)
+    data = pd.DataFrame({"sex": column, "id": column})
+    table = open_table(data, SEX, sf.Person("id", 1))
+    assert table.native["sex"].tolist() == ["f", "m"]
+    assert open_table(data, SEX, "row").native["sex"].isna().tolist() == [True, False, False]
+
+
 def test_a_date_that_compares_in_its_own_way_is_nobodys():
     class Rude(date):
         def __eq__(self, other):
