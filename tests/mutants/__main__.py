@@ -183,9 +183,7 @@ def main() -> int:
     rows = ["| module | mutants | killed | timeouts | survived, explained | survived |", "|---|---|---|---|---|---|"]
     for name in asked.modules:
         check = Check(name, asked.part, asked.verbose, text)
-        files = [
-            str(ROOT / "tests" / path) for path in (f"unit/core/test_{name}.py", *([] if asked.unit else TESTS[name]))
-        ]
+        files = [str(ROOT / "tests" / path) for path in (f"unit/core/test_{name}.py", *TESTS[name])]
         if pytest.main([*OPTIONS, *files], plugins=[check]):
             sys.exit(f"{name}: its tests could not be collected, or fail without any change; run them")
         explained = sum(f"`{mutant.name}`" in text for mutant in check.survivors)
