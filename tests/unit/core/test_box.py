@@ -244,3 +244,54 @@ def test_a_record_far_beyond_a_tiny_norm_keeps_within_it():
 def test_categories_are_text_that_can_be_stored():
     with pytest.raises(ParameterError, match="can be stored"):
         Categorical(["a", "\ud800"])
+
+
+SIGNALLING = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)[0]
+
+
+@pytest.mark.parametrize("column", [Interval(-1, 1), Integer(-1, 1), Periodic(-1, 1), Periodic(-1e308, 0.5e308)])
+def test_no_value_makes_a_warning(column):
+    """Not even a signalling NaN, which numpy warns about."""
+    values = np.array([SIGNALLING, math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, 0.0])
+    with np.errstate(all="raise"):
+        cleaned = column.clean(values)
+        assert np.isnan(cleaned[:2]).all()
+        Box([(-1e308, 0.7e308)] * 2, max_norm=1e-300).clean(np.column_stack([values, values[::-1]]))
+
+
+def test_an_integer_column_has_bounds_that_are_numbers():
+    with pytest.raises(ParameterTypeError, match="low"):
+        Integer(True, 3)
+    assert type(Integer(0, 3).low) is float
+
+
+def test_one_whole_number_is_enough():
+    assert Integer(1.5, 2.5).clean(np.array([-9.0, 2.2, 9.0])).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_periodic_wraps_around_bounds_away_from_zero():
+    assert Periodic(10, 34).clean(np.array([9.0, 10.0, 35.5, 58.0, 100.0])).tolist() == [33.0, 10.0, 11.5, 10.0, 28.0]
+
+
+def test_categories_with_letters_that_cannot_be_stored_are_refused():
+    for letter in map(chr, (0, 0xD800, 0xDBFF, 0xDFFF)):
+        with pytest.raises(ParameterError, match="can be stored"):
+            Categorical((f"a{letter}", "b"))
+    assert Categorical(("a?", "\ue000", "\ud7ff")).categories == ("a?", "\ue000", "\ud7ff")
+
+
+def test_every_column_needs_a_name():
+    with pytest.raises(ParameterError, match="each with a name"):
+        Box({"a": (0, 1), "": (0, 1)})
+
+
+def test_the_origin_may_lie_on_the_boundary():
+    assert Box([(-1, 0), (0, 1), (-0.5, 0.5)], max_norm=1).max_norm == 1.0
+
+
+@pytest.mark.parametrize("record", [[0.0, 100.0], [1e-200, 3.0], [-100.0, -1.0], [-3.0, 0.0], [1.0, -1e200]])
+def test_long_records_are_scaled_back_whatever_their_signs_and_zeros(record):
+    (cleaned,) = Box([(-1e300, 1e300)] * 2, max_norm=1).clean(np.array([record]))
+    assert math.hypot(*cleaned) == pytest.approx(1.0, rel=1e-12)
+    assert math.hypot(*cleaned) <= 1.0
+    assert math.atan2(*cleaned) == pytest.approx(math.atan2(*record))

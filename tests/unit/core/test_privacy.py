@@ -212,3 +212,46 @@ def test_a_guarantee_reads_as_a_sentence(guarantee, words):
 def test_gamma_becomes_a_float(gamma):
     assert type(Privacy(epsilon=1, gamma=gamma).gamma) is float
     json.dumps(Privacy(epsilon=1, gamma=gamma).gamma)
+
+
+def test_delta_is_a_number_and_becomes_a_float():
+    assert type(Privacy(epsilon=1, delta=0).delta) is float
+    with pytest.raises(ParameterTypeError, match="delta"):
+        Privacy(epsilon=1, delta=False)
+
+
+def test_the_least_delta():
+    assert Privacy(epsilon=1, delta=1e-300).delta == 1e-300
+    with pytest.raises(ParameterError, match="delta"):
+        Privacy(epsilon=1, delta=math.nextafter(1e-300, 0))
+
+
+def test_the_central_model_and_certainty_are_the_default():
+    guarantee = Guarantee(1.0, 0.0, None, None, "replace", "row")
+    assert (guarantee.model, guarantee.confidence) == ("central", 1.0)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 30.0])
+def test_pure_epsilon_at_delta_is_never_rounded_down(epsilon):
+    """Where ``1 - share`` is small, too; against 50 digits."""
+    guarantee = Guarantee(epsilon, 0.0, None, None, "replace", "row")
+    for part in (1e-9, 1e-3, 0.1, 0.3, 0.5, 0.77, 0.9, 0.99, 0.999999):
+        with mpmath.workdps(50):
+            loss = mpmath.mpf(epsilon)
+            delta = float(part / (1 + mpmath.exp(-loss)))
+            true = loss + mpmath.log(1 - mpmath.mpf(delta) * (1 + mpmath.exp(-loss)))
+        found = guarantee.epsilon_at(delta)
+        assert max(true, 0) <= found <= max(true, 0) + 1e-13 * (1 + epsilon) / (1 - part)
+
+
+def test_a_delta_of_randomised_response_itself_needs_no_epsilon():
+    assert Guarantee(1e-300, 0.0, None, None, "replace", "row").epsilon_at(0.5) == 0.0
+
+
+def test_no_finite_epsilon_is_infinite():
+    assert Guarantee(None, None, None, 1e200, "replace", "row").epsilon_at(1e-6) == math.inf
+
+
+def test_assumptions_follow_one_another():
+    guarantee = Guarantee(1.0, 0.0, None, None, "replace", "row", assumptions=("one", "two"))
+    assert str(guarantee).endswith("central model; one; two")

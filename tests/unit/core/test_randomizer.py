@@ -315,6 +315,19 @@ def test_weights_are_within_epsilon():
     assert Codebook(1.0).size == 256 and Codebook(1.0).near == 64
 
 
+def test_the_least_codebook_and_the_least_epsilon_of_one():
+    assert Codebook(0.001, size=2, near=1).send(np.zeros((3, 2))).max() < 2
+    with pytest.raises(ParameterError, match="must lie in"):
+        Codebook(math.nextafter(0.001, 0.0))
+
+
+def test_the_draws_are_as_many_as_all_weights_together(monkeypatch):
+    asked = []
+    monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or 0 * bounds)
+    Codebook(1.0, size=5, near=2).send(np.zeros((2, 5)))
+    assert asked == [[2 * math.floor(math.e * 2**16) + 3 * 2**16] * 2]
+
+
 def test_draws_name_the_nearest_first(draws):
     """Near places take ``close`` draws each, the others ``far``."""
     randomizer = Codebook(1.0, size=4, near=2)

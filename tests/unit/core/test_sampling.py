@@ -416,6 +416,28 @@ def test_linf_noise_has_the_asked_for_shape(size, scale):
     assert found.dtype == np.int64
 
 
+def test_linf_noise_is_a_uniform_point_of_a_cube_whose_radius_is_accepted(feed_words, monkeypatch):
+    """The radius is a sum of one more geometric than coordinates; ``2R + 1`` of ``2R + 2i`` values keep it."""
+    waiting = feed_words(*range(8, 24, 2))
+    geometrics, uniforms, asked = [[1, 0, 4, 0], [0, 1, 0, 1]], [[10, 3, 11], [4, 0, 4], [0, 2, 4]], []
+
+    def geometric(words, scale):
+        asked.append((words.tolist(), scale))
+        return np.array(geometrics.pop(0))
+
+    monkeypatch.setattr(sampling, "_geometric", geometric)
+    monkeypatch.setattr(sampling, "uniform_below", lambda b: asked.append(b.tolist()) or np.array(uniforms.pop(0)))
+    assert sampling.linf_knorm(3, Fraction(5, 2)).tolist() == [-2, 0, 2]
+    assert asked == [
+        ([4, 5, 6, 7], Fraction(5, 2)),
+        [12, 14, 16],  # a radius of 5: the last of the three draws is beyond 10
+        ([8, 9, 10, 11], Fraction(5, 2)),
+        [6, 8, 10],
+        [5, 5, 5],
+    ]
+    assert waiting == []
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 10])
 @pytest.mark.parametrize("scale", [Fraction(1, 9), Fraction(10), Fraction(2**40)])
 def test_l2_noise_has_the_asked_for_shape(size, scale):
@@ -518,6 +540,77 @@ def test_a_gaussian_on_the_edge_of_rounding_reads_more_bits(side, feed_bits):
     assert sampling.rounded_gaussian(1, deviation).tolist() == [3 if side > 0 else 2]  # a smaller U is longer
     assert asked == [128, 128, 64, 64]
     assert waiting == []
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_every_coordinate_must_be_certain(side, feed_bits):
+    """The first is at 2.5 to within 128 bits, the second is nowhere near: the first asks for more bits."""
+    length, turn, shift = 2**126, 2**124, 2**40
+    with mpmath.workdps(DIGITS):
+        first, second = normals_of([length << 64 | 2**63, turn << 64 | 2**63], 192, 2)
+        deviation = Fraction(int(mpmath.nint(mpmath.mpf(5) / 2 / first * 2**400)), 2**400)
+    asked, _ = feed_bits(length, turn, 2**63 - side * shift, 2**63)
+    nearest = int(mpmath.nint(as_mpf(deviation) * second))
+    assert sampling.rounded_gaussian(2, deviation).tolist() == [3 if side > 0 else 2, nearest]
+    assert asked == [128, 128, 64, 64]
+
+
+def coarse(bits):
+    """Uniforms of a few bits only, so that what is unknown about them can be seen."""
+    generator = random.Random(13)
+    return [[generator.randrange(2 ** (bits - 3), 7 * 2 ** (bits - 3)) for _ in range(8)] for _ in range(20)]
+
+
+def corners(uniforms):
+    """Uniforms within what is known of them, of many more bits: their ends, and some at random."""
+    generator = random.Random(14)
+    yield [u << 64 for u in uniforms]
+    yield [(u + 1 << 64) - 1 for u in uniforms]
+    for _ in range(10):
+        yield [(u << 64) + generator.choice([0, 2**64 - 1]) for u in uniforms]
+
+
+@pytest.mark.parametrize("bits", [10, 16])
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bits):
+    """At most a few times as far as they can: a doubt that is too large only asks for more bits."""
+    scale, pairs = Fraction(7, 3), (size + 1) // 2
+    for uniforms in coarse(bits):
+        for count, vector, true in [
+            (
+                2 * pairs,
+                sampling._gaussian_vector,
+                lambda u: [as_mpf(scale) * z for z in normals_of(u, bits + 64, size)],
+            ),
+            (size + 2 * pairs, sampling._l2_vector, lambda u: l2_vector(u, bits + 64, size, scale)),
+        ]:
+            known = uniforms[:count]
+            with localcontext(sampling._context(60)):
+                values, doubt = vector(known, bits, size, scale)
+            middle = [mpmath.mpf(str(v)) for v in values]
+            moved = [[a - b for a, b in zip(true(u), middle, strict=True)] for u in corners(known)]
+            far = max(mpmath.norm(move) for move in moved)
+            assert far <= doubt
+            assert size == 1 or doubt <= 100 * far  # of one number the direction is known, and yet doubted
+
+
+def test_the_logarithm_of_a_uniform_is_known_up_to_its_doubt():
+    known = [1, 2, 3, 100, 253]
+    with localcontext(sampling._context(40)):
+        logarithms, doubts = sampling._log_uniforms(known, 8)
+    for k, value, doubt in zip(known, logarithms, doubts, strict=True):
+        assert all(abs(exponential(end, 8) - mpmath.mpf(str(value))) <= mpmath.mpf(str(doubt)) for end in (k, k + 1))
+        assert doubt * k <= 1
+
+
+def test_a_logarithm_that_could_be_zero_waits_for_more_bits():
+    with localcontext(sampling._context(40)):
+        assert sampling._log_uniforms([253, 2], 8) is not None  # 0.0098, and a doubt of 0.0040
+        assert sampling._log_uniforms([2, 254], 8) is None  # 0.0059, and as much doubt
+        assert sampling._l2_vector([2, 2, 254], 8, 1, Fraction(1)) is not None  # a turn is no logarithm
+        assert sampling._l2_vector([254, 2, 2], 8, 1, Fraction(1)) is None
+        assert sampling._l2_vector([2, 254, 2], 8, 1, Fraction(1)) is None
+        assert sampling._gaussian_vector([254, 2], 8, 1, Fraction(1)) is None
 
 
 # --- decimals -------------------------------------------------------------------------------------------------
