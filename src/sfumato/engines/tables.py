@@ -328,7 +328,9 @@ def _open_array(array: NDArray[Any], names: Sequence[str], unit: Unit) -> Table:
     if isinstance(unit, Person):
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
-        array = array[unit.rows_kept(np.asarray(array)[:, unit.column].tolist())]
+        names_of = np.asarray(array)[:, unit.column].astype(object)
+        names_of[np.ma.getmaskarray(array)[:, unit.column]] = None  # what is masked is nobody's
+        array = array[unit.rows_kept(names_of.tolist())]
     return ArrayTable(_unmasked(array), names)
 
 

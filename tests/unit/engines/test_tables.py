@@ -982,3 +982,11 @@ def test_tables_do_not_print_pickle_or_copy(tmp_path):
         for leak in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(PrivateDataError):
                 leak(table)
+
+
+@pytest.mark.parametrize("hidden", [5.0, 7.0])
+def test_a_masked_identifier_is_nobodys(hidden):
+    """The number beneath the mask is nobody's, and takes no place of the person who has it."""
+    array = np.ma.array([[hidden, 1.0], [5.0, 2.0], [6.0, 3.0]], mask=[[1, 0], [0, 0], [0, 0]])
+    table = open_table(array, sf.Box([(0, 10), (0, 10)]), sf.Person(0, max_rows=1))
+    assert table.rows == 2
