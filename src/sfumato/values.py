@@ -130,6 +130,9 @@ def column(values: Any) -> NDArray[Any]:
         return np.asarray(_array(values))
     if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):  # of which polars prints and panics
         return np.full(len(values), None)
+    if str(kind).startswith(("String", "Categorical", "Enum")) and hasattr(type(values), "to_arrow"):
+        values = values.to_arrow()  # of text that is no UTF-8 polars panics, and prints it
+        kind = values.type
     stored = values.array if hasattr(type(values), "array") else values  # of pandas: by position, whatever the labels
     if hasattr(kind, "index_type"):  # a dictionary of Arrow's is read faster as what it holds
         with suppress(Exception):
@@ -240,3 +243,16 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     for i, value in enumerate(values):
         array[i] = value
     return array
+
+
+def letters(values: NDArray[np.str_]) -> NDArray[np.str_]:
+    """The same texts without numbers that are no letters: bytes may hold them, and Python raises. Masks stay."""
+    kind = values.dtype.newbyteorder("=")
+    if not kind.itemsize:
+        return values
+    plain = np.array(np.ma.getdata(values), dtype=kind, order="C")
+    codes = plain.reshape(-1).view(np.uint32)
+    codes[codes > sys.maxunicode] = 0xFFFD
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.MaskedArray(plain, np.ma.getmaskarray(values))
+    return plain

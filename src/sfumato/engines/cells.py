@@ -6,7 +6,6 @@ Which cell a record falls into depends on that record alone, bit by bit, so coun
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from sfumato.checks import finite_number, positive_integer, shown
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.engines.files import holds_text, is_text
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
+from sfumato.values import letters
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -155,17 +155,10 @@ def positions(values: Any, kind: Categorical) -> Positions:
         near = order[np.searchsorted(categories, values, sorter=order).clip(max=len(order) - 1)]
         return np.where(categories[near] == values, near, _NOWHERE).astype(np.int32)
     if isinstance(values, list | tuple | np.ndarray):
-        values = _letters(values) if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
+        values = letters(values) if isinstance(values, np.ndarray) and values.dtype.kind == "U" else values
         places = {category: place for place, category in enumerate(kind.categories)}
         return np.fromiter((_look_up(places, value) for value in values), np.int32, len(values))
     return _arrow_positions(values, kind.categories)
-
-
-def _letters(values: NDArray[np.str_]) -> NDArray[np.str_]:
-    """The same texts without numbers that are no letters: bytes may hold them, and Python raises."""
-    codes = np.array(values, dtype=values.dtype.newbyteorder("=")).view(np.uint32)
-    codes[codes > sys.maxunicode] = 0xFFFD
-    return codes.view(values.dtype.newbyteorder("="))
 
 
 def _look_up(places: Mapping[Any, int], value: Any) -> int:

@@ -121,7 +121,7 @@ def as_texts(series: Any) -> Any:
     if stored is not None:
         return stored
     if series.implementation.is_polars() and _type_of(series) == nw.String:
-        return series.to_arrow()
+        return series.to_arrow()  # text that is no UTF-8 would make polars panic
     return list(identifiers(series))
 
 
@@ -176,6 +176,8 @@ def _text_keys(values: Iterable[bytes | None]) -> Iterator[str | None]:
 def _polars_identifiers(native: Any) -> Iterator[Any]:
     if native.dtype.is_nested():
         return itertools.repeat(None, len(native))
+    if str(native.dtype).startswith(("String", "Categorical", "Enum")):  # polars panics, and prints, what is no UTF-8
+        return arrow_identifiers(native.to_arrow())
     return map(_key, (native.to_physical() if native.dtype.is_temporal() else native).to_list())
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterTypeError, SchemaError
-from sfumato.values import column, silently
+from sfumato.values import column, letters, silently
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,8 @@ def read_records(box: Box, records: Any) -> Floats:
 
 
 def _read(box: Box, records: Any) -> Floats:
+    if isinstance(records, np.ndarray) and records.dtype.kind == "U":
+        records = letters(records)
     if isinstance(records, np.ndarray) and records.dtype.kind in "iufb":
         matrix = records.reshape(-1, 1) if records.ndim == 1 and box.dimension == 1 else records
         if matrix.ndim != 2 or matrix.shape[1] != box.dimension:

@@ -990,3 +990,16 @@ def test_a_masked_identifier_is_nobodys(hidden):
     array = np.ma.array([[hidden, 1.0], [5.0, 2.0], [6.0, 3.0]], mask=[[1, 0], [0, 0], [0, 0]])
     table = open_table(array, sf.Box([(0, 10), (0, 10)]), sf.Person(0, max_rows=1))
     assert table.rows == 2
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+@pytest.mark.parametrize("third", [b"a", b"\xff"])
+def test_polars_text_that_is_no_utf8_is_read_as_any_other(kind, third, capfd):
+    """Polars panics if it is asked for such a text, and prints it."""
+    ends = np.arange(4, dtype=np.int32)
+    stored = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"ab" + third)])
+    frame = pl.DataFrame({"who": pl.from_arrow(stored).cast(kind), "x": [1.0, 2.0, 3.0]})
+    table = open_table(frame, sf.Box({"x": (0, 5)}), sf.Person("who", max_rows=1))
+    assert table.rows == (2 if third == b"a" else 3)
+    assert sf.noise.laplace(frame["who"], l1=1.0, epsilon=1.0).shape == (3,)
+    assert capfd.readouterr().err == ""

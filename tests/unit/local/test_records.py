@@ -303,3 +303,12 @@ def test_values_that_are_lists_count_as_missing(value, recwarn):
 
 def test_a_row_of_a_table_is_a_record():
     assert within(PLANE, read_records(PLANE, [pd.Series([1.0, 0.5])])).T.tolist() == [[1.0, 0.5]]
+
+
+@pytest.mark.parametrize("mask", [None, [True, False, False, False]])
+def test_a_text_of_numbers_that_are_no_letters_is_missing(mask):
+    box, texts = sf.Box({"g": sf.Categorical(["a", "b"])}), np.array(["a", "b", "a", "b"])
+    texts.view(np.uint32)[3] = 0x110000
+    given = texts if mask is None else np.ma.array(texts, mask=mask)
+    found = read_records(box, given)[:, 0]
+    assert np.isnan(found).tolist() == [mask is not None, False, False, True]
