@@ -556,7 +556,7 @@ def test_every_coordinate_must_be_certain(side, feed_bits):
 
 
 def coarse(bits):
-    """Uniforms of a few bits only, so that what is unknown about them can be seen: of every size, and near both ends."""
+    """Uniforms of a few bits, so that what is unknown about them can be seen: of every size, and near both ends."""
     generator = random.Random(13)
     yield from ([generator.randrange(2 ** (bits - 3), 7 * 2 ** (bits - 3)) for _ in range(8)] for _ in range(8))
     ends = [2 ** (bits // 2), 2 ** (bits - 1) + 3, 2**bits - 2 ** (bits // 2)]
