@@ -122,21 +122,20 @@ def mutants(source: str, file: str, wanted: Callable[[str], bool] = lambda name:
     for node, scope, trail in list(_places(tree, "", [])):
         parent = trail[-1]
         # A constant or a name by itself says little: show what it stands in.
-        small = isinstance(node, ast.Constant | ast.Name | ast.UnaryOp | ast.Attribute) and not isinstance(
-            parent, ast.arguments
-        )
+        small = isinstance(node, ast.Constant | ast.Name | ast.UnaryOp | ast.Attribute)
+        around = next(outer for outer in reversed(trail) if not isinstance(outer, ast.UnaryOp)) if small else None
+        around = None if isinstance(around, ast.arguments) else around
         for other in _instead(node):
-            before = _words(parent if small else node)
+            before = _words(around or node)
             ast.copy_location(other, node)
             _put(parent, node, other)
             ast.fix_missing_locations(tree)
-            after = "nothing" if _removable(node) else _words(parent if small else other)
+            after = "nothing" if _removable(node) else _words(around or other)
             name = f"{scope[1:] or 'module'}: {before} -> {after}"
             seen[name] += 1
+            name += f" (no. {seen[name]})" if seen[name] > 1 else ""
             # Of one number, the first is also the last.
             last = isinstance(parent, ast.Subscript) and isinstance(other, ast.Constant) and other.value == -1
-            if before != after and not last:
-                name += f" (no. {seen[name]})" if seen[name] > 1 else ""
-                if wanted(name):
-                    yield Mutant(name, getattr(node, "lineno", 0), compile(tree, file, "exec"))
+            if before != after and not last and wanted(name):
+                yield Mutant(name, getattr(node, "lineno", 0), compile(tree, file, "exec"))
             _put(parent, other, node)

@@ -556,9 +556,11 @@ def test_every_coordinate_must_be_certain(side, feed_bits):
 
 
 def coarse(bits):
-    """Uniforms of a few bits only, so that what is unknown about them can be seen."""
+    """Uniforms of a few bits, so that what is unknown about them can be seen: of every size, and near both ends."""
     generator = random.Random(13)
-    return [[generator.randrange(2 ** (bits - 3), 7 * 2 ** (bits - 3)) for _ in range(8)] for _ in range(20)]
+    yield from ([generator.randrange(2 ** (bits - 3), 7 * 2 ** (bits - 3)) for _ in range(8)] for _ in range(8))
+    ends = [2 ** (bits // 2), 2 ** (bits - 1) + 3, 2**bits - 2 ** (bits // 2)]
+    yield from ([generator.choice(ends) for _ in range(8)] for _ in range(8))
 
 
 def corners(uniforms):
@@ -566,15 +568,15 @@ def corners(uniforms):
     generator = random.Random(14)
     yield [u << 64 for u in uniforms]
     yield [(u + 1 << 64) - 1 for u in uniforms]
-    for _ in range(10):
+    for _ in range(6):
         yield [(u << 64) + generator.choice([0, 2**64 - 1]) for u in uniforms]
 
 
-@pytest.mark.parametrize("bits", [10, 16])
+@pytest.mark.parametrize(("bits", "scale"), [(16, Fraction(1, 50)), (20, Fraction(7, 3)), (24, Fraction(500))])
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bits):
-    """At most a few times as far as they can: a doubt that is too large only asks for more bits."""
-    scale, pairs = Fraction(7, 3), (size + 1) // 2
+def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bits, scale):
+    """A doubt that is too large only asks for more bits."""
+    pairs = (size + 1) // 2
     for uniforms in coarse(bits):
         for count, vector, true in [
             (
@@ -589,9 +591,7 @@ def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bit
                 values, doubt = vector(known, bits, size, scale)
             middle = [mpmath.mpf(str(v)) for v in values]
             moved = [[a - b for a, b in zip(true(u), middle, strict=True)] for u in corners(known)]
-            far = max(mpmath.norm(move) for move in moved)
-            assert far <= doubt
-            assert size == 1 or doubt <= 100 * far  # of one number the direction is known, and yet doubted
+            assert max(mpmath.norm(move) for move in moved) <= doubt
 
 
 def test_the_logarithm_of_a_uniform_is_known_up_to_its_doubt():
