@@ -56,7 +56,7 @@ def signing_key(ctx: typer.Context) -> Any:
 # For commands that read private data: their bounds come from a file, never from the data. A command takes
 # ``box: BoxFile`` and calls ``sfumato.boxfile.read_box(box)``.
 box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
-BoxFile = Annotated[Path, box_option]
+BoxFile = Annotated[Path | None, box_option]
 
 # What every command that publishes takes.
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", show_default=False)]
@@ -64,6 +64,20 @@ Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Spend this eps
 Delta = Annotated[float, typer.Option(metavar="D", help="Spend this along with epsilon.")]
 Rho = Annotated[float | None, typer.Option(metavar="R", help="Instead of epsilon: for zCDP.")]
 Neighbours = Annotated[str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")]
+Bandwidth = Annotated[
+    str, typer.Option(metavar="auto|H|H,H", help="Deviation of the kernel, in the columns' units; one or one each.")
+]
+Missing = Annotated[
+    str, typer.Option(metavar="drop|none", help="Leave out records with missing values, or state that there are none.")
+]
+AnyColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME:LOW:HIGH[:KIND]|NAME=A,B",
+        help="A column and its public bounds, or its categories. With --box the name will do.",
+    ),
+]
 Rows = Annotated[
     int | None,
     typer.Option("--expected-rows", metavar="N", help="A public guess, where the number of rows is private."),
