@@ -91,7 +91,47 @@ PersonColumn = Annotated[
     str | None,
     typer.Option("--person", metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, not rows."),
 ]
+
+# What commands that read a release take.
 Confidence = Annotated[float, typer.Option(help="Of the band, which holds at all points at once.")]
+ReleaseFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A release, such as age.sfumato.", show_default=False)
+]
+Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
+
+
+def of_group(release: Any, group: str | None) -> Any:
+    """The release, or the one of its groups that ``--group`` names."""
+    from sfumato.faces import face_of
+
+    if group is None:
+        return release
+    groups = {str(category): part for category, part in face_of(release).groups.items()}
+    if not groups:
+        raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
+    if group not in groups:
+        raise ParameterError(f"--group must be one of {', '.join(groups)}, got {group!r}")
+    return groups[group]
+
+
+def output_path(file: Path, given: Path | None, suffix: str) -> Path:
+    """Where to write: as given, or next to the release under its name; never over the release itself.
+
+    Parameters
+    ----------
+    file
+        The release.
+    given
+        The value of ``--output``; None for the default.
+    suffix
+        Of the default.
+    """
+    path = file.with_suffix(suffix) if given is None else given
+    if path.resolve() == file.resolve():
+        raise ParameterError(f"{path}: this is the release itself; choose another name with -o")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
+    return path
 
 
 def open_ledger(path: Path | None) -> sf.Ledger:
