@@ -9,11 +9,13 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 PATIENTS = 10_000
 _SEED = 20_261_115  # public: whoever runs the demo gets the same people
@@ -44,6 +46,8 @@ def cohort(patients: int = PATIENTS) -> dict[str, Floats]:
     patients
         How many.
     """
+    import numpy as np
+
     generator = np.random.default_rng(_SEED)
     young = generator.random(patients) < 0.35
     age = np.where(young, generator.normal(31, 8, patients), generator.normal(64, 12, patients))

@@ -247,7 +247,7 @@ def test_one_reader_asks_a_container_for_an_array():
     """numpy lets one gap decide how other values are read: ``values.column`` asks it only where the type decides."""
     assert {name_of(f) for f in FILES if re.search(r"__array__\(", f.read_text())} == {"values.py"}
     asked = {name_of(f) for f in FILES if re.search(r"\.to_numpy\(", f.read_text())}
-    public = {"releases/bayes/bayes.py", "cli/predicting.py"}  # new points, which nobody promised anything
+    public = {"releases/bayes/bayes.py", "cli/predict.py"}  # new points, which nobody promised anything
     assert asked == {"engines/columns.py", "engines/cells.py"} | public  # of doubles and of places
 
 

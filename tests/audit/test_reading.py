@@ -22,7 +22,7 @@ from harness.doors import DOORS
 
 import sfumato as sf
 from sfumato import values
-from sfumato.cli import local_order
+from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
 from sfumato.core.neighbours import Person
 from sfumato.engines import cells, columns, files, lines, tables
@@ -311,7 +311,7 @@ def _rows_are_read_whole() -> contextlib.AbstractContextManager:
 
 @contextlib.contextmanager
 def _short_blocks() -> Iterator[None]:
-    with mock.patch.object(lines, "BLOCK", 16), mock.patch.object(local_order, "AT_ONCE", 4):
+    with mock.patch.object(lines, "BLOCK", 16), mock.patch.object(local_people, "AT_ONCE", 4):
         yield
 
 
@@ -319,9 +319,9 @@ def _short_blocks() -> Iterator[None]:
 def _batches_end_with_blocks() -> Iterator[None]:
     def read_people(path, box):
         for found in tables.open_table(str(path), box, "row").batches(box, 4):
-            yield local_order.People(box.names, tuple(map(np.asarray, found)))
+            yield local_people.People(box.names, tuple(map(np.asarray, found)))
 
-    with _short_blocks(), mock.patch.object(local_order, "read_people", read_people):
+    with _short_blocks(), mock.patch.object(local_people, "read_people", read_people):
         yield
 
 

@@ -17,12 +17,14 @@ from sfumato.cli import (
     classify,
     demo,
     density,
+    evaluate,
+    inspect,
     keys,
     ledger,
     local,
+    pictures,
     predict,
     regress,
-    releases,
     sensitivity,
     statistic,
     summarize,
@@ -178,16 +180,16 @@ app.command(
     )
 )(predict.predict)
 app.command(epilog=examples("sfumato inspect age.sfumato", "sfumato inspect age.sfumato --trust clinic.pem.pub"))(
-    releases.inspect
+    inspect.inspect
 )
 app.command(
     epilog=examples(
         "sfumato evaluate age.sfumato points.csv -o values.csv",
         "printf 'age\\n30\\n60\\n' | sfumato evaluate age.sfumato -",
     )
-)(releases.evaluate)
-app.command(epilog=examples("sfumato plot age.sfumato", "sfumato plot age.sfumato -o age.pdf"))(releases.plot)
-app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(releases.report)
+)(evaluate.evaluate)
+app.command(epilog=examples("sfumato plot age.sfumato", "sfumato plot age.sfumato -o age.pdf"))(pictures.plot)
+app.command(epilog=examples("sfumato report age.sfumato -o age.html"))(pictures.report)
 app.command(epilog=examples("sfumato box cohort.csv -o columns.toml", "sfumato box cohort.parquet -o -"))(box.box)
 app.add_typer(keys.app, name="keys")
 app.add_typer(ledger.app, name="ledger")

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Delta,
-    Epsilon,
-    Force,
-    Neighbours,
-    Output,
-    PersonColumn,
-    Plan,
-    Plot,
-    Report,
-    Rho,
-    Rows,
-    box_option,
-)
+import sfumato as sf
+from sfumato.checks import one_of
+from sfumato.cli import options
+from sfumato.cli.columns import labelled_box
+from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.cli.publishing import Beside
+
+_METHODS = ("machine", "naive-bayes")
+_ONLY = {
+    "machine": ("loss", "kernel", "gamma", "C", "mechanism", "landmarks"),
+    "naive-bayes": ("likelihood",),
+}
+_LOSSES = ("logistic", "hinge", "smoothed-hinge")
+_FEW = 3  # columns on which a kernel of distances can bend as the data do
 
 Label = Annotated[
     str,
@@ -88,13 +91,13 @@ PublicFile = Annotated[
 
 def classify(
     ctx: typer.Context,
-    data: Data,
+    data: options.Data,
     label: Label,
     column: Columns = None,
-    box: Annotated[Path | None, box_option] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
+    box: options.BoxFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    rho: options.Rho = None,
     method: Method = "machine",
     likelihood: Likelihood = None,
     loss: Loss = "logistic",
@@ -103,43 +106,120 @@ def classify(
     strength: Strength = "auto",
     mechanism: Mechanism = "auto",
     landmarks: Marks = None,
-    neighbours: Neighbours = "replace",
-    person: PersonColumn = None,
-    expected_rows: Rows = None,
+    neighbours: options.Neighbours = "replace",
+    person: options.PersonColumn = None,
+    expected_rows: options.Rows = None,
     public_test: PublicFile = None,
-    output: Output = Path("model.sfumato"),
-    report: Report = None,
-    plot: Plot = None,
-    force: Force = False,
-    plan: Plan = False,
+    output: options.Output = Path("model.sfumato"),
+    report: options.Report = None,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    plan: options.Plan = False,
 ) -> None:
     """Publish a classifier: it predicts a label of new records for ever, under differential privacy.
 
     Bounds and classes come from knowledge, never from the data. A record whose label is not listed counts for nothing.
     """
-    from sfumato.cli.bayes_order import bayes_order
-    from sfumato.cli.columns import labelled_box
-    from sfumato.cli.machine_order import kernel_of, machine_order, strength_of
-    from sfumato.cli.methods import check_classes, check_method
     from sfumato.cli.public_errors import count_errors, open_test, tested_data, tested_lines
-    from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
 
-    check_method(ctx, method)
+    _check_method(ctx, method)
     privacy, naive = granted(epsilon, delta, rho, neighbours, person), method == "naive-bayes"
     domain, name, classes = labelled_box(column or [], label, box, data, naive)
     told = {"response": name, "classes": classes, "expected_rows": expected_rows}
     if naive:
-        order = bayes_order(data, domain, privacy, {**told, "likelihood": likelihood or "kernel"})
+        order = _bayes_order(data, domain, privacy, {**told, "likelihood": likelihood or "kernel"})
     else:
         told |= {"loss": loss, "C": strength_of(strength), "mechanism": mechanism}
-        order = machine_order(data, domain, privacy, landmarks, {**told, "kernel": kernel_of(kernel, gamma, domain)})
+        order = _machine_order(data, domain, privacy, landmarks, {**told, "kernel": kernel_of(kernel, gamma, domain)})
     test = None if public_test is None else open_test(public_test, data, order)
-    check_classes(plot, classes)
+    _check_classes(plot, classes)
     if plan:
         show_plan(ctx, order)
         return
     outputs = Outputs.checked(data, output, report, plot, force, public_test)
-    published = publish(ctx, order, outputs, f"training on {data.name}", "drawing noise")
-    tested = None if test is None else count_errors(ctx, published[0], test)
-    write_report(ctx, published[0], outputs, tested=tested)
-    summarise(ctx, order, published, outputs, (tested_lines(tested), tested_data(tested)))
+
+    def tested(release: Any) -> Beside:
+        found = None if test is None else count_errors(ctx, release, test)
+        return tested_lines(found), tested_data(found), {"tested": found}
+
+    publish(ctx, order, outputs, (f"training on {data.name}", "drawing noise"), beside=tested)
+
+
+def _check_method(ctx: typer.Context, method: str) -> None:
+    """Refuse a method that there is not, and options of the other one."""
+    one_of("method", method, _METHODS)
+    for other, only in _ONLY.items():
+        for option in only if other != method else ():
+            source = ctx.get_parameter_source("strength" if option == "C" else option)
+            if source is not None and source.name == "COMMANDLINE":
+                raise ParameterError(f"--{option} goes with --method {other}, not with {method}; leave it out")
+
+
+def _check_classes(path: Path | None, classes: Sequence[object]) -> None:
+    """Refuse a picture of more classes than one can tell apart, before anything is spent."""
+    from sfumato.faces.views import MOST_GROUPS
+
+    if path is not None and len(classes) > MOST_GROUPS:
+        raise ParameterError(f"--plot: a picture tells {MOST_GROUPS} classes apart, got {len(classes)}; leave it out")
+
+
+def kernel_of(kernel: str | None, gamma: float | None, box: sf.Box) -> Any:
+    """The kernel of ``--kernel`` and ``--gamma``; by default an RBF for few columns, else a linear one."""
+    named = kernel or ("rbf" if box.dimension <= _FEW else "linear")
+    one_of("kernel", named, ("rbf", "matern", "polynomial", "linear"))
+    if gamma is None:
+        return named
+    if named == "rbf":
+        return sf.RBF(gamma)
+    if named == "polynomial":
+        return sf.Polynomial(gamma=gamma)
+    why = "" if kernel else f", which is the default for more than {_FEW} columns"
+    raise ParameterError(f"--gamma goes with --kernel rbf or polynomial, not with {named}{why}")
+
+
+def strength_of(text: str) -> float | str:
+    """The value of ``--C``."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(f"--C must be auto or a positive number, got {text!r}") from None
+
+
+def _machine_order(
+    data: Path, box: sf.Box, privacy: sf.Privacy, landmarks: int | None, settings: dict[str, Any]
+) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent.
+
+    Parameters
+    ----------
+    settings
+        Of ``sf.KernelMachine``.
+    """
+    check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--label"}, privacy)
+    one_of("loss", settings["loss"], _LOSSES)
+    target = sf.KernelMachine(**settings)
+    target.check_box(box)
+    basis: Any = "auto"
+    if landmarks is not None:
+        if isinstance(target.kernel, sf.LinearKernel):
+            raise ParameterError("--landmarks goes with other kernels: a linear one is published by its slopes")
+        basis = sf.Landmarks(landmarks)
+        target.check_basis(basis, box)
+    target.settled(box, None, privacy, basis)  # what cannot be combined is refused here already
+    return Order(data, box, privacy, basis, target)
+
+
+def _bayes_order(data: Path, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any]) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent.
+
+    Parameters
+    ----------
+    settings
+        Of ``sf.NaiveBayes``.
+    """
+    check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--label"}, privacy)
+    target = sf.NaiveBayes(**settings)
+    target.check_box(box)
+    return Order(data, box, privacy, "auto", target)

@@ -27,7 +27,7 @@ def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: 
     data
         Its schema says whether categories that look like numbers are numbers.
     """
-    chosen, known, norm = _chosen(columns, file)
+    chosen, known, norm = chosen_columns(columns, file)
     _check_columns(chosen)
     if by is None:
         return sf.Box(chosen, max_norm=norm), None
@@ -43,7 +43,7 @@ def labelled_box(
     Parameters are those of ``public_box``; a label that the box file also has as a column is left out of the box.
     ``categories`` says whether columns may hold them.
     """
-    chosen, known, norm = _chosen(columns, file, data if categories else None)
+    chosen, known, norm = chosen_columns(columns, file, data if categories else None)
     name, classes = _listed("--label", label, known, data)
     if not columns:
         chosen.pop(name, None)
@@ -75,7 +75,7 @@ def regression_box(
         raise ParameterError(
             f"--response is given {len(responses)} times ({told}); publish one curve for each response"
         )
-    chosen, known, norm = _chosen(columns, file)
+    chosen, known, norm = chosen_columns(columns, file)
     name, bounds = _response(responses[0], known, file)
     if not columns:
         chosen.pop(name, None)
@@ -102,14 +102,6 @@ def _response(text: str, known: Mapping[str, Any], file: Path | None) -> tuple[s
     return name, (column.low, column.high)
 
 
-def known_columns(file: Path | None) -> dict[str, Any]:
-    """The columns of a box file, if there is one."""
-    from sfumato.boxfile import read_box
-
-    whole = None if file is None else read_box(file)
-    return {} if whole is None else dict(zip(whole.names, whole.columns, strict=True))
-
-
 def column_with_kind(text: str, known: Mapping[str, Any], file: Path | None, data: Path) -> tuple[str, Any]:
     """One ``NAME:LOW:HIGH[:KIND]`` or ``NAME=A,B``, or the name of a column of the box file.
 
@@ -121,7 +113,7 @@ def column_with_kind(text: str, known: Mapping[str, Any], file: Path | None, dat
     return _listed("--column", text, known, data) if equals and ":" not in before else _column(text, file)
 
 
-def _chosen(
+def chosen_columns(
     columns: Sequence[str], file: Path | None, data: Path | None = None
 ) -> tuple[dict[str, Any], Mapping[str, Any], float | None]:
     """The columns that were asked for (all of the box file by default), the file's own, and its norm.

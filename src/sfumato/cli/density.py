@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Delta,
-    Epsilon,
-    Force,
-    Neighbours,
-    Output,
-    PersonColumn,
-    Plan,
-    Plot,
-    Report,
-    Rho,
-    Rows,
-    box_option,
-)
+import sfumato as sf
+from sfumato.cli import options
+from sfumato.cli.columns import bandwidth_of, basis_of, public_box
+from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.errors import ParameterError
 
 Columns = Annotated[
     list[str] | None,
@@ -35,9 +25,6 @@ By = Annotated[
     str | None,
     typer.Option(metavar="NAME=A,B", help="One density for each of these categories, for the price of one."),
 ]
-Bandwidth = Annotated[
-    str, typer.Option(metavar="auto|H|H,H", help="Deviation of the kernel, in the columns' units; one or one each.")
-]
 Tune = Annotated[
     str | None,
     typer.Option("--tune-bandwidth", metavar="H,H,...", help="Select one of these by the data, and pay for it."),
@@ -49,52 +36,82 @@ Basis = Annotated[
     str, typer.Option(metavar="auto|binning:N|split:N:W|bernstein:N:H", help="What the density is written in.")
 ]
 Post = Annotated[str, typer.Option(metavar="simplex|none", help="Make it a probability density, or leave it unbiased.")]
-Missing = Annotated[
-    str, typer.Option(metavar="drop|none", help="Leave out records with missing values, or state that there are none.")
-]
 
 
 def density(
     ctx: typer.Context,
-    data: Data,
+    data: options.Data,
     column: Columns = None,
-    box: Annotated[Path | None, box_option] = None,
+    box: options.BoxFile = None,
     by: By = None,
-    bandwidth: Bandwidth = "auto",
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
-    neighbours: Neighbours = "replace",
-    person: PersonColumn = None,
+    bandwidth: options.Bandwidth = "auto",
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    rho: options.Rho = None,
+    neighbours: options.Neighbours = "replace",
+    person: options.PersonColumn = None,
     post: Post = "simplex",
-    missing: Missing = "drop",
+    missing: options.Missing = "drop",
     basis: Basis = "auto",
     tune_bandwidth: Tune = None,
     tune_share: Share = 0.1,
-    expected_rows: Rows = None,
-    output: Output = Path("density.sfumato"),
-    report: Report = None,
-    plot: Plot = None,
-    force: Force = False,
-    plan: Plan = False,
+    expected_rows: options.Rows = None,
+    output: options.Output = Path("density.sfumato"),
+    report: options.Report = None,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    plan: options.Plan = False,
 ) -> None:
     """Publish the density of one to three columns: where the records are, under differential privacy.
 
     Bounds come from knowledge, never from the data. With --ledger and --account the release is paid for.
     """
-    from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-    from sfumato.cli.density_order import density_order, plan_density
-    from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
-
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, group = public_box(column or [], by, box, data)
     width = bandwidth_of(bandwidth, tune_bandwidth, tune_share)
     shape = {"post": post, "missing": missing, "expected_rows": expected_rows}
-    order = density_order(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": group, **shape})
+    order = _order(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": group, **shape})
     if plan:
-        plan_density(ctx, order)
+        if isinstance(width, sf.Tuned):
+            raise ParameterError(
+                "--plan needs one bandwidth: what --tune-bandwidth selects is only known once it is paid"
+            )
+        show_plan(ctx, order)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
-    write_report(ctx, published[0], outputs)
-    summarise(ctx, order, published, outputs)
+    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a basis, drawing noise"))
+
+
+def _order(data: Path, box: sf.Box, privacy: sf.Privacy, basis: Any, settings: dict[str, Any]) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent."""
+    asked = {
+        name: "--by" if column.kind == "categorical" else "--column"
+        for name, column in zip(box.names, box.columns, strict=True)
+    }
+    check_names(data, asked, privacy)
+    target = sf.KDE(**settings)
+    target.check_box(box)
+    order = Order(data, box, privacy, basis, target)
+    if isinstance(target.bandwidth, sf.Tuned) and not (order.public_rows and target.by is None):
+        raise ParameterError(
+            "--tune-bandwidth needs a public number of rows and no groups: leave out --by, --person and "
+            "--neighbours add-remove, or give one --bandwidth"
+        )
+    if isinstance(basis, sf.Bernstein) and not (order.public_rows and target.by is None):
+        raise ParameterError(
+            "--basis bernstein needs a public number of rows and no groups: leave out --by, --person and "
+            "--neighbours add-remove, or use --basis auto"
+        )
+    if basis != "auto":
+        _check_basis(basis, target.domain(box))
+    return order
+
+
+def _check_basis(basis: Any, domain: sf.Box) -> None:
+    """Refuse a lattice that does not fit the columns."""
+    basis.size(domain)
+    width = getattr(basis, "width", 0.0)
+    if isinstance(width, tuple) and len(width) != domain.dimension:
+        raise ParameterError(
+            f"the width needs one number, or one per column ({domain.dimension}), got {len(width)}", parameter="basis"
+        )

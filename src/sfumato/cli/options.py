@@ -56,7 +56,7 @@ def signing_key(ctx: typer.Context) -> Any:
 # For commands that read private data: their bounds come from a file, never from the data. A command takes
 # ``box: BoxFile`` and calls ``sfumato.boxfile.read_box(box)``.
 box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
-BoxFile = Annotated[Path, box_option]
+BoxFile = Annotated[Path | None, box_option]
 
 # What every command that publishes takes.
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", show_default=False)]
@@ -64,6 +64,20 @@ Epsilon = Annotated[float | None, typer.Option(metavar="E", help="Spend this eps
 Delta = Annotated[float, typer.Option(metavar="D", help="Spend this along with epsilon.")]
 Rho = Annotated[float | None, typer.Option(metavar="R", help="Instead of epsilon: for zCDP.")]
 Neighbours = Annotated[str, typer.Option(metavar="replace|add-remove", help="What may happen to one unit of the data.")]
+Bandwidth = Annotated[
+    str, typer.Option(metavar="auto|H|H,H", help="Deviation of the kernel, in the columns' units; one or one each.")
+]
+Missing = Annotated[
+    str, typer.Option(metavar="drop|none", help="Leave out records with missing values, or state that there are none.")
+]
+AnyColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME:LOW:HIGH[:KIND]|NAME=A,B",
+        help="A column and its public bounds, or its categories. With --box the name will do.",
+    ),
+]
 Rows = Annotated[
     int | None,
     typer.Option("--expected-rows", metavar="N", help="A public guess, where the number of rows is private."),
@@ -77,7 +91,47 @@ PersonColumn = Annotated[
     str | None,
     typer.Option("--person", metavar="COLUMN:MAXROWS", help="Protect persons, told apart by a column, not rows."),
 ]
+
+# What commands that read a release take.
 Confidence = Annotated[float, typer.Option(help="Of the band, which holds at all points at once.")]
+ReleaseFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A release, such as age.sfumato.", show_default=False)
+]
+Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
+
+
+def of_group(release: Any, group: str | None) -> Any:
+    """The release, or the one of its groups that ``--group`` names."""
+    from sfumato.faces import face_of
+
+    if group is None:
+        return release
+    groups = {str(category): part for category, part in face_of(release).groups.items()}
+    if not groups:
+        raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
+    if group not in groups:
+        raise ParameterError(f"--group must be one of {', '.join(groups)}, got {group!r}")
+    return groups[group]
+
+
+def output_path(file: Path, given: Path | None, suffix: str) -> Path:
+    """Where to write: as given, or next to the release under its name; never over the release itself.
+
+    Parameters
+    ----------
+    file
+        The release.
+    given
+        The value of ``--output``; None for the default.
+    suffix
+        Of the default.
+    """
+    path = file.with_suffix(suffix) if given is None else given
+    if path.resolve() == file.resolve():
+        raise ParameterError(f"{path}: this is the release itself; choose another name with -o")
+    if not path.parent.is_dir():
+        raise ParameterError(f"{path}: there is no folder {str(path.parent)!r}")
+    return path
 
 
 def open_ledger(path: Path | None) -> sf.Ledger:

@@ -9,10 +9,10 @@ import numpy as np
 import typer
 
 from sfumato.cli.options import holding
-from sfumato.cli.predictors import predictor_of
+from sfumato.cli.predict import AT_ONCE, predictor_of
 from sfumato.cli.progress import counting
 from sfumato.cli.publishing import Order
-from sfumato.cli.records import AT_ONCE, open_records
+from sfumato.cli.records import open_records
 from sfumato.core.box import Categorical
 from sfumato.engines.cells import positions
 from sfumato.engines.tables import Table, open_table

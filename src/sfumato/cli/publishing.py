@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
 import sfumato as sf
-from sfumato import drawing, pages
 from sfumato.cli.options import declared_file, paying_account, person_unit, signing_key
 from sfumato.cli.output import facts, printable, screen, show, working
-from sfumato.cli.progress import reading
-from sfumato.cli.sparks import sketched
-from sfumato.drawing.files import check_format, draw
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.faces import CONFIDENCE, face_of
-from sfumato.faces.base import Facts
-from sfumato.faces.promise import guarantee_words
+
+if TYPE_CHECKING:
+    from sfumato.faces.base import Facts
+
+# Every command imports this module: what draws, reads or describes is imported where it is needed.
 
 
 def granted(epsilon: float | None, delta: float, rho: float | None, neighbours: str, person: str | None) -> sf.Privacy:
@@ -88,6 +85,9 @@ class Outputs:
         cls, data: Path, release: Path, report: Path | None, picture: Path | None, force: bool, test: Path | None = None
     ) -> Outputs:
         """Refuse names that cannot be written, before anything is spent: a release that is lost is lost budget."""
+        from sfumato import drawing, pages
+        from sfumato.drawing.files import check_format
+
         given = {"output": release, "report": report, "plot": picture}
         seen = {data.resolve(): "the data"} | ({} if test is None else {test.resolve(): "the file of --public-test"})
         for name, path in given.items():
@@ -109,18 +109,23 @@ class Outputs:
         """Refuse to write over the ledger that pays."""
         ledger = os.path.realpath(account.path)
         taken = {f"{ledger}{part}" for part in ("", "-count", "-wal", "-shm", "-journal")}
-        for path, _ in self.listed():
+        for path in filter(None, (self.release, self.report, self.picture)):
             if os.path.realpath(path) in taken:
                 raise ParameterError(f"{path} belongs to the ledger; choose another name")
 
-    def listed(self) -> list[tuple[Path, str]]:
+    def lines(self) -> list[str]:
         """The files and what they are."""
         told = [
             (self.release, "the release, for anybody"),
             (self.picture, "a picture"),
             (self.report, "a page to read"),
         ]
-        return [(path, what) for path, what in told if path is not None]
+        return [f"{path}  {what}" for path, what in told if path is not None]
+
+    def data(self) -> dict[str, str | None]:
+        """The same as plain data."""
+        paths = {"written": self.release, "plot": self.picture, "report": self.report}
+        return {name: None if path is None else str(path) for name, path in paths.items()}
 
 
 def check_writable(path: Path, force: bool, parameter: str = "output") -> None:
@@ -156,6 +161,8 @@ def _try_to_write(path: Path, there: bool) -> None:
     if there:
         if not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        import tempfile
+
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".sfumato-"):
             return
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -206,29 +213,51 @@ def show_plan(
     show(ctx, data, Text("A plan: no record was read, nothing was spent.", style="bold"), "", facts(told))
 
 
+Beside = tuple["Facts", Mapping[str, Any], Mapping[str, Any]]
+
+
 def publish(
-    ctx: typer.Context, order: Order, outputs: Outputs, first: str, then: str, confidence: float = 0.95
-) -> tuple[Any, Any]:
-    """Publish, save and draw; returns the release and what is left of the account, if one paid.
+    ctx: typer.Context,
+    order: Order,
+    outputs: Outputs,
+    words: tuple[str, str],
+    confidence: float = 0.95,
+    beside: Callable[[Any], Beside] = lambda _: ([], {}, {}),
+) -> None:
+    """Publish, save, draw, write the page, and say what happened.
 
     Parameters
     ----------
-    first, then
+    words
         What is happening while the records are read, and afterwards.
     confidence
-        Of the band or the limits in the picture.
+        Of the band or the limits.
+    beside
+        What there is to say beyond the release itself: in words, as plain data, and to its page.
     """
+    from sfumato.cli.progress import reading
+
     account, key, data = paying_account(ctx), signing_key(ctx), declared_file(ctx, order.data)
     if account is not None:
         outputs.check_apart(account)
-    with reading(ctx, first, then, order.public_rows) as engine:
+    with reading(ctx, *words, order.public_rows) as engine:
         settings = {"basis": order.basis, "engine": engine, "ledger": account}
         release = sf.release(order.target, data, order.box, order.privacy, **settings)
     release.save(outputs.release, key)  # before anything else can fail
+    draw_picture(ctx, release, outputs, confidence)
+    left = None if account is None else account.remaining()
+    rows, told, to_page = beside(release)
+    write_report(ctx, release, outputs, confidence=confidence, **to_page)
+    _summarise(ctx, order, (release, left), outputs, (rows, told), confidence)
+
+
+def draw_picture(ctx: typer.Context, release: Any, outputs: Outputs, confidence: float = 0.95) -> None:
+    """Draw the release, if a picture was asked for."""
     if outputs.picture is not None:
+        from sfumato.drawing.files import draw
+
         with working(ctx, "drawing"):
             draw(release, outputs.picture, confidence)
-    return release, None if account is None else account.remaining()
 
 
 def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any) -> None:
@@ -240,29 +269,23 @@ def write_report(ctx: typer.Context, release: Any, outputs: Outputs, **more: Any
             write(release, outputs.report, **more)
 
 
-def summarise(
+def _summarise(
     ctx: typer.Context,
     order: Order,
     published: tuple[Any, Any],
     outputs: Outputs,
-    more: tuple[Facts, Mapping[str, Any]] = ([], {}),
-    confidence: float = CONFIDENCE,
+    more: tuple[Facts, Mapping[str, Any]],
+    confidence: float,
 ) -> None:
-    """Say what happened: the guarantee, what was published, what is left, where the files are.
+    """Say what happened: the guarantee, what was published, what is left, where the files are."""
+    from sfumato.cli.sparks import sketched
+    from sfumato.faces import face_of
+    from sfumato.faces.promise import guarantee_words
 
-    Parameters
-    ----------
-    published
-        The release, and what is left of the account.
-    more
-        What there is to say beyond the release itself, in words and as plain data.
-    """
     release, left = published
     face = face_of(release, confidence)
     data = {
-        "written": str(outputs.release),
-        "plot": None if outputs.picture is None else str(outputs.picture),
-        "report": None if outputs.report is None else str(outputs.report),
+        **outputs.data(),
         "left": None if left is None else left.words(),
         **face.common_data(),
         **face.data(),
@@ -273,7 +296,7 @@ def summarise(
         *face.rows(order),
         *more[0],
         ("account", ["none paid: nothing keeps count of what was spent" if left is None else str(left)]),
-        ("files", [f"{path}  {what}" for path, what in outputs.listed()]),
+        ("files", outputs.lines()),
     ]
     drawn = sketched(face.sketch(order), screen())
     parts: list[Any] = [Text(f"Published {printable(face.title)}.", style="bold"), ""]

@@ -19,8 +19,6 @@ from sfumato.errors import SchemaError
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-AT_ONCE = 65_536  # records
-
 
 @dataclass(frozen=True)
 class Piece:

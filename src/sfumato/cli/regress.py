@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Delta,
-    Epsilon,
-    Force,
-    Neighbours,
-    Output,
-    PersonColumn,
-    Plan,
-    Plot,
-    Report,
-    Rho,
-    Rows,
-    box_option,
-)
+import sfumato as sf
+from sfumato.checks import one_of, positive_integer
+from sfumato.cli import options
+from sfumato.cli.columns import bandwidth_of, regression_box
+from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.errors import ParameterError
+
+_WATSON, _CHAO = "nadaraya-watson", "priestley-chao"
+_INSTEAD = f"use --method {_WATSON}"
 
 Response = Annotated[
     list[str],
@@ -45,9 +39,6 @@ Method = Annotated[
         metavar="nadaraya-watson|priestley-chao", help="How records are averaged; the second is for comparisons."
     ),
 ]
-Bandwidth = Annotated[
-    str, typer.Option(metavar="auto|H|H,H", help="Deviation of the kernel, in the columns' units; one or one each.")
-]
 Gap = Annotated[
     float | None,
     typer.Option(metavar="C", help="Of priestley-chao: gaps are clipped at C times the mean one; 4 by default."),
@@ -56,41 +47,99 @@ Gap = Annotated[
 
 def regress(
     ctx: typer.Context,
-    data: Data,
+    data: options.Data,
     response: Response,
     column: Columns = None,
-    box: Annotated[Path | None, box_option] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
+    box: options.BoxFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    rho: options.Rho = None,
     method: Method = "nadaraya-watson",
-    bandwidth: Bandwidth = "auto",
+    bandwidth: options.Bandwidth = "auto",
     gap: Gap = None,
-    neighbours: Neighbours = "replace",
-    person: PersonColumn = None,
-    expected_rows: Rows = None,
-    output: Output = Path("curve.sfumato"),
-    report: Report = None,
-    plot: Plot = None,
-    force: Force = False,
-    plan: Plan = False,
+    neighbours: options.Neighbours = "replace",
+    person: options.PersonColumn = None,
+    expected_rows: options.Rows = None,
+    output: options.Output = Path("curve.sfumato"),
+    report: options.Report = None,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    plan: options.Plan = False,
 ) -> None:
     """Publish a regression curve: how the mean of a response changes with one to three columns.
 
     Bounds and the range come from knowledge, never from the data. A record without a response counts for nothing.
     """
-    from sfumato.cli.columns import bandwidth_of, regression_box
-    from sfumato.cli.curve_order import curve_order, plan_curve
-    from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
-
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, name, bounds = regression_box(column or [], response, box)
     told = {"bandwidth": bandwidth_of(bandwidth, None, 0.0), "response": name, "range": bounds}
-    order = curve_order(data, domain, privacy, method, told, gap, expected_rows)
+    order = _order(data, domain, privacy, method, told, gap, expected_rows)
     if plan:
-        plan_curve(ctx, order, expected_rows)
+        _plan(ctx, order, expected_rows)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a basis, drawing noise")
-    write_report(ctx, published[0], outputs)
-    summarise(ctx, order, published, outputs)
+    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a basis, drawing noise"))
+
+
+def _order(
+    data: Path,
+    box: sf.Box,
+    privacy: sf.Privacy,
+    method: str,
+    settings: dict[str, Any],
+    gap: float | None,
+    expected_rows: int | None,
+) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent.
+
+    Parameters
+    ----------
+    settings
+        Bandwidth, response and range.
+    gap
+        Of Priestley-Chao; None where it was not given.
+    """
+    one_of("method", method, (_WATSON, _CHAO))
+    check_names(data, {**dict.fromkeys(box.names, "--column"), settings["response"]: "--response"}, privacy)
+    if expected_rows is not None:
+        positive_integer("expected_rows", expected_rows)
+    if method == _CHAO:
+        target = _priestley_chao(box, settings, gap)
+        order = Order(data, box, privacy, "auto", target)
+        if not order.public_rows:
+            raise ParameterError(
+                f"--method {_CHAO} needs a public number of rows: leave out --person and --neighbours add-remove, or "
+                f"{_INSTEAD}"
+            )
+        return order
+    if gap is not None:
+        raise ParameterError(f"--gap goes with --method {_CHAO}, not with {_WATSON}; leave it out")
+    smoother = sf.NadarayaWatson(**settings, expected_rows=expected_rows)
+    smoother.check_box(box)
+    return Order(data, box, privacy, "auto", smoother)
+
+
+def _priestley_chao(box: sf.Box, settings: dict[str, Any], gap: float | None) -> sf.PriestleyChao:
+    if box.dimension > 1 or box.columns[0].kind == "periodic":
+        what = "a periodic column" if box.dimension == 1 else f"{box.dimension} ({', '.join(box.names)})"
+        raise ParameterError(f"--method {_CHAO} is on one column that is not periodic, got {what}; {_INSTEAD}")
+    if isinstance(settings["bandwidth"], str | tuple):
+        raise ParameterError(
+            f"--method {_CHAO} needs one bandwidth, there is no automatic one: give --bandwidth H, in the units of "
+            f"{box.names[0]}"
+        )
+    target = sf.PriestleyChao(**(settings if gap is None else {**settings, "gap": gap}))
+    target.check_box(box)
+    return target
+
+
+def _plan(ctx: typer.Context, order: Order, expected_rows: int | None) -> None:
+    """Say what to expect."""
+    if isinstance(order.target, sf.NadarayaWatson):
+        show_plan(ctx, order)
+        return
+    if expected_rows is None:
+        raise ParameterError(
+            f"--plan with --method {_CHAO} needs --expected-rows N: its noise depends on the number of rows"
+        )
+    show_plan(ctx, order, expected_rows)

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Delta,
-    Epsilon,
-    Force,
-    Neighbours,
-    PersonColumn,
-    Plan,
-    Plot,
-    Report,
-    Rho,
-    box_option,
-)
+import sfumato as sf
+from sfumato.checks import one_of, positive_integer, probability
+from sfumato.cli import options
+from sfumato.cli.columns import bins_of, chosen_columns, numbers
+from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.errors import ParameterError
+
+if TYPE_CHECKING:
+    from sfumato.faces.base import Facts
+
+_BOUNDS = "bounds"
+_ONE_COLUMN = ("median", "quantiles", _BOUNDS)
+_LONGEST_NAME = 40
 
 What = Annotated[
     str,
@@ -33,17 +34,6 @@ What = Annotated[
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="[COLUMN]...", help="Of which columns; those of --column if left out.", show_default=False),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME:LOW:HIGH[:KIND]|NAME=A,B",
-        help="A column and its public bounds, or its categories. With --box the name will do.",
-    ),
-]
-Missing = Annotated[
-    str, typer.Option(metavar="drop|none", help="Leave out records with missing values, or state that there are none.")
 ]
 Bins = Annotated[
     str | None, typer.Option(metavar="N|N,N", help="Of a histogram, along each numeric column; 10 by default.")
@@ -66,46 +56,186 @@ Output = Annotated[
 
 def statistic(
     ctx: typer.Context,
-    data: Data,
+    data: options.Data,
     what: What,
     names: Names = None,
-    column: Columns = None,
-    box: Annotated[Path | None, box_option] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
-    neighbours: Neighbours = "replace",
-    person: PersonColumn = None,
-    missing: Missing = "drop",
+    column: options.AnyColumns = None,
+    box: options.BoxFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    rho: options.Rho = None,
+    neighbours: options.Neighbours = "replace",
+    person: options.PersonColumn = None,
+    missing: options.Missing = "drop",
     bins: Bins = None,
     probabilities: Levels = None,
     interval_share: Share = 0.0,
     confidence: Certainty = 0.95,
     expected_rows: Rows = 10_000,
     output: Output = None,
-    report: Report = None,
-    plot: Plot = None,
-    force: Force = False,
-    plan: Plan = False,
+    report: options.Report = None,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    plan: options.Plan = False,
 ) -> None:
     """Publish a count, a mean, a table, quantiles: one number about the records or a few, with limits.
 
     Bounds come from knowledge, never from the data; without any, 'bounds' finds some at a price.
     """
-    from sfumato.cli.columns import bins_of, numbers
-    from sfumato.cli.publishing import Outputs, granted, publish, show_plan, summarise, write_report
-    from sfumato.cli.statistic_order import checked_what, file_name, plan_rows, statistic_box, statistic_order
-
-    checked_what(what)
+    _check_what(what)
     privacy = granted(epsilon, delta, rho, neighbours, person)
-    domain = statistic_box(what, names or [], column or [], box, data)
+    domain = _box(what, names or [], column or [], box, data)
     levels = None if probabilities is None else numbers("--probabilities", probabilities, "levels such as .25,.5,.75")
     shape = {"bins": bins_of(bins), "probabilities": levels, "interval_share": interval_share, "missing": missing}
-    order = statistic_order(data, what, domain, privacy, shape, confidence, expected_rows)
+    order = _order(data, what, domain, privacy, shape, confidence, expected_rows)
     if plan:
-        show_plan(ctx, order, expected_rows, partial(plan_rows, order, expected_rows), confidence)
+        show_plan(ctx, order, expected_rows, partial(_plan_rows, order, expected_rows), confidence)
         return
     outputs = Outputs.checked(data, output or file_name(what, domain), report, plot, force)
-    published = publish(ctx, order, outputs, f"reading {data.name}", "drawing noise", confidence)
-    write_report(ctx, published[0], outputs, confidence=confidence)
-    summarise(ctx, order, published, outputs, confidence=confidence)
+    publish(ctx, order, outputs, (f"reading {data.name}", "drawing noise"), confidence)
+
+
+def _check_what(what: str) -> None:
+    """Refuse a statistic that there is not."""
+    from sfumato.targets.statistic import NUMERIC, TABLES
+
+    one_of("WHAT", what, (*TABLES, *NUMERIC, _BOUNDS))
+
+
+def _box(what: str, names: Sequence[str], columns: Sequence[str], file: Path | None, data: Path) -> sf.Box:
+    """The box of the columns that a statistic is about.
+
+    Parameters
+    ----------
+    names
+        The columns that were asked for; by default those of ``--column``.
+    columns
+        Each ``NAME:LOW:HIGH`` with an optional kind, ``NAME=A,B``, or the name of a column of the box file.
+    data
+        Its schema says whether categories that look like numbers are numbers.
+    """
+    for name in names:
+        if list(names).count(name) > 1:
+            raise ParameterError(f"COLUMN {name} is given twice")
+    if what == _BOUNDS:
+        if columns or file is not None:
+            raise ParameterError("bounds are what it finds: leave out --column and --box, and name the column alone")
+        _check_one(what, names)
+        from sfumato.bases.statistics.magnitudes import WIDEST
+
+        return sf.Box({names[0]: (-WIDEST, WIDEST)})
+    chosen, known, _ = chosen_columns(columns, file, data)
+    there = {**known, **chosen}
+    wanted = list(names) or (list(chosen) if columns else [])
+    if not wanted:
+        raise ParameterError(
+            f"the {what} of which column? name it after {what}, with --column NAME:LOW:HIGH or --box TOML"
+        )
+    for name in wanted:
+        if name not in there:
+            raise ParameterError(
+                f"COLUMN {name}: its bounds must be known without looking at the data: give --column {name}:LOW:HIGH, "
+                f"or --column {name}=A,B for categories"
+            )
+    _check_kinds(what, {name: there[name] for name in wanted})
+    return sf.Box({name: there[name] for name in wanted})
+
+
+def _check_one(what: str, names: Sequence[str]) -> None:
+    from sfumato.faces.words import listed
+
+    if len(names) != 1:
+        raise ParameterError(f"{what} needs one COLUMN, got {listed(names) if names else 'none'}")
+
+
+def _check_kinds(what: str, columns: dict[str, Any]) -> None:
+    """Refuse numbers where categories are needed, and the other way round."""
+    from sfumato.targets.statistic import NUMERIC
+
+    if what in _ONE_COLUMN:
+        _check_one(what, list(columns))
+    for name, kind in columns.items():
+        categories = kind.kind == "categorical"
+        if what in NUMERIC and categories:
+            raise ParameterError(f"--column {name}: a {what} needs numbers with bounds, these are categories")
+        if what == "proportions" and not categories:
+            raise ParameterError(
+                f"--column {name}: proportions are of categories; list them, such as --column {name}=A,B, or ask for a "
+                "histogram"
+            )
+        if what in _ONE_COLUMN and kind.kind == "periodic":
+            raise ParameterError(f"--column {name}: a circle has no {what}")
+
+
+def _order(
+    data: Path, what: str, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any], confidence: float, rows: int
+) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent.
+
+    Parameters
+    ----------
+    settings
+        Of ``sf.Statistic``.
+    confidence, rows
+        Of its limits, and what a plan is made for.
+    """
+    from sfumato.targets.bounds import Bounds
+
+    check_names(data, dict.fromkeys(box.names, "COLUMN" if what == _BOUNDS else "--column"), privacy)
+    probability("confidence", confidence)
+    positive_integer("expected_rows", rows)
+    if what == _BOUNDS:
+        _check_bare(settings)
+        return Order(data, box, privacy, "auto", Bounds())
+    target = sf.Statistic(what, list(box.names), **settings)
+    target.check_box(box)
+    order = Order(data, box, privacy, "auto", target)
+    if settings["interval_share"] and not (order.public_rows and settings["missing"] == "none"):
+        raise ParameterError(
+            "--interval-share needs a public number of values: add --missing none if nothing is missing, and leave out "
+            "--person and --neighbours add-remove"
+        )
+    return order
+
+
+def _check_bare(settings: dict[str, Any]) -> None:
+    for name, value in {**settings, "missing": settings["missing"] != "drop"}.items():
+        if value:
+            raise ParameterError(f"--{name.replace('_', '-')} is for other statistics than bounds; leave it out")
+
+
+def file_name(what: str, box: sf.Box) -> Path:
+    """Where a release goes by default: what it is of, in characters that every system takes.
+
+    >>> str(file_name("mean", sf.Box({"blood pressure": (0, 300)})))
+    'mean-blood-pressure.sfumato'
+    """
+    kept = "".join(c if c.isalnum() or c in "-_" else "-" for c in "-".join((what, *box.names)))
+    return Path(f"{kept[:_LONGEST_NAME]}.sfumato")
+
+
+def _plan_rows(order: Order, rows: int, plan: sf.Plan) -> Facts:
+    """What to expect of a statistic."""
+    from sfumato.targets.bounds import Bounds
+
+    error, mean = f"{plan.noise_error:.3g}", f"{plan.mean_noise_error:.3g}"
+    if plan.law is None:
+        error, mean = (
+            f"{100 * share:.3g} % of the records, in rank" for share in (plan.noise_error, plan.mean_noise_error)
+        )
+    elif isinstance(order.target, Bounds):
+        return [
+            ("what", [f"bounds of {order.box.names[0]}"]),
+            ("guarantee", [str(plan.guarantee)]),
+            ("noise", [plan.noise]),
+            ("may go unseen", [f"values of a size that fewer than {error} records have"]),
+        ]
+    what = order.target.describe()[0][1]
+    return [
+        ("what", [what]),
+        ("guarantee", [str(plan.guarantee)]),
+        ("noise", [plan.noise.partition(" (")[0]]),
+        ("off by at most", [f"{error} (confidence {plan.confidence:g})"]),
+        ("typically", [f"{'less than' if plan.law is None else 'about'} {mean}"]),
+        ("for", [f"{rows:,} rows"]),
+    ]

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import (
-    Data,
-    Delta,
-    Epsilon,
-    Force,
-    Neighbours,
-    Output,
-    PersonColumn,
-    Plan,
-    Plot,
-    Report,
-    Rho,
-    Rows,
-    box_option,
-)
+import sfumato as sf
+from sfumato.checks import positive_integer
+from sfumato.cli import options
+from sfumato.cli.columns import chosen_columns, numbers
+from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.errors import ParameterError
 
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME:LOW:HIGH[:KIND]|NAME=A,B",
-        help="A column and its public bounds, or its categories. With --box the name will do.",
-    ),
-]
+if TYPE_CHECKING:
+    from sfumato.cli.publishing import Beside
+    from sfumato.faces.base import Facts
+
+_ROWS = 10_000  # that a plan is made for where none are expected
+
 Degree = Annotated[
     str,
     typer.Option(metavar="auto|T|T,T", help="Frequencies along each column: more for narrower questions, and noisier."),
@@ -48,41 +38,126 @@ Noise = Annotated[str, typer.Option(metavar="auto|linf|laplace|gaussian", help="
 
 def summarize(
     ctx: typer.Context,
-    data: Data,
-    column: Columns = None,
-    box: Annotated[Path | None, box_option] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rho: Rho = None,
+    data: options.Data,
+    column: options.AnyColumns = None,
+    box: options.BoxFile = None,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = 0.0,
+    rho: options.Rho = None,
     degree: Degree = "auto",
     smoothness: Smoothness = None,
     interactions: Interactions = "auto",
     noise: Noise = "auto",
-    neighbours: Neighbours = "replace",
-    person: PersonColumn = None,
-    expected_rows: Rows = None,
-    output: Output = Path("summary.sfumato"),
-    report: Report = None,
-    plot: Plot = None,
-    force: Force = False,
-    plan: Plan = False,
+    neighbours: options.Neighbours = "replace",
+    person: options.PersonColumn = None,
+    expected_rows: options.Rows = None,
+    output: options.Output = Path("summary.sfumato"),
+    report: options.Report = None,
+    plot: options.Plot = None,
+    force: options.Force = False,
+    plan: options.Plan = False,
 ) -> None:
     """Publish one summary that answers every smooth question about the columns, as often as you like.
 
     Bounds come from knowledge, never from the data. Ask it with 'sfumato answer', which costs nothing more.
     """
-    from sfumato.cli.publishing import Outputs, granted, publish, summarise, write_report
-    from sfumato.cli.summary_order import plan_summary, summary_box, summary_order
-    from sfumato.faces.summary import SummaryFace
-
     privacy = granted(epsilon, delta, rho, neighbours, person)
-    domain = summary_box(column or [], box, data)
+    domain = _box(column or [], box, data)
     shape = {"degree": degree, "smoothness": smoothness, "interactions": interactions, "noise": noise}
-    order = summary_order(data, domain, privacy, shape, expected_rows)
+    order = _order(data, domain, privacy, shape, expected_rows)
     if plan:
-        plan_summary(ctx, order, expected_rows)
+        _plan(ctx, order, expected_rows)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    published = publish(ctx, order, outputs, f"reading {data.name}", "choosing a degree, drawing noise")
-    write_report(ctx, published[0], outputs)
-    summarise(ctx, order, published, outputs, ([SummaryFace(published[0]).ask_row(outputs.release)], {}))
+
+    def ask(release: Any) -> Beside:
+        from sfumato.faces.summary import SummaryFace
+
+        return [SummaryFace(release).ask_row(outputs.release)], {}, {}
+
+    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a degree, drawing noise"), beside=ask)
+
+
+def _box(columns: Sequence[str], file: Path | None, data: Path) -> sf.Box:
+    """The box of ``--column`` and ``--box``: all columns of the file by default.
+
+    Parameters
+    ----------
+    columns
+        Each ``NAME:LOW:HIGH`` with an optional kind, ``NAME=A,B``, or the name of a column of the box file.
+    data
+        Its schema says whether categories that look like numbers are numbers.
+    """
+    chosen, _, norm = chosen_columns(columns, file, data)
+    if not chosen:
+        raise ParameterError(
+            "a summary of which columns? give --column NAME:LOW:HIGH with public bounds, or --box TOML"
+        )
+    return sf.Box(chosen, max_norm=norm)
+
+
+def _order(data: Path, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any], rows: int | None) -> Order:
+    """Refuse what cannot work, naming the option, before anything is read or spent.
+
+    Parameters
+    ----------
+    settings
+        Degree, smoothness, interactions and noise, as they were given.
+    rows
+        How many are expected; None where that was not said.
+    """
+    check_names(data, dict.fromkeys(box.names, "--column"), privacy)
+    if rows is not None:
+        positive_integer("expected_rows", rows)
+    degree, interactions = _degree(settings["degree"]), _interactions(settings["interactions"])
+    if settings["smoothness"] is not None and degree != "auto":
+        raise ParameterError("give either --degree or --smoothness, not both")
+    _check_noise(settings["noise"], privacy)
+    target = sf.CosineMoments(degree, settings["smoothness"], interactions, settings["noise"], rows)
+    sf.plan(target, box, privacy, rows or _ROWS)  # whether there is room for so many moments
+    return Order(data, box, privacy, "auto", target)
+
+
+def _degree(text: str) -> Any:
+    if text == "auto":
+        return text
+    wanted = "auto, a whole number such as 8, or one per column such as 8,4"
+    found = numbers("--degree", text, wanted)
+    if any(value != int(value) for value in found):
+        raise ParameterError(f"--degree must be {wanted}, got {text!r}")
+    whole = tuple(int(value) for value in found)
+    return whole[0] if len(whole) == 1 else whole
+
+
+def _interactions(text: str) -> str | int:
+    if text not in ("auto", "full", "cross") and not text.isdecimal():
+        raise ParameterError(f"--interactions must be auto, full, cross or a number of columns, got {text!r}")
+    return int(text) if text.isdecimal() else text
+
+
+def _check_noise(noise: str, privacy: sf.Privacy) -> None:
+    """Refuse noise that the grant does not go with."""
+    if noise == "gaussian" and privacy.rho is None and not privacy.delta:
+        raise ParameterError("--noise gaussian needs --delta D beside --epsilon, or --rho R")
+    if noise in ("laplace", "linf") and privacy.rho is not None:
+        raise ParameterError(f"--noise {noise} needs --epsilon; with --rho leave --noise out, or use gaussian")
+
+
+def _plan(ctx: typer.Context, order: Order, expected_rows: int | None) -> None:
+    """Say what to expect, of as many rows as are expected."""
+    rows = expected_rows or _ROWS
+
+    def described(plan: sf.Plan) -> Facts:
+        bumps = "unknown" if plan.approximation_error is None else f"{plan.approximation_error:.2g}"
+        assert plan.law is not None
+        return [
+            ("basis", [f"{plan.basis}, {plan.law.size:,} noisy moments"]),
+            ("guarantee", [str(plan.guarantee)]),
+            ("noise", [plan.noise]),
+            ("each moment", [f"off by at most {plan.noise_error:.3g} (confidence {plan.confidence:g})"]),
+            ("typically", [f"about {plan.mean_noise_error:.3g}"]),
+            ("wide bumps", [f"lose at most {bumps} beside that (deviation: a quarter of each column)"]),
+            ("for", [f"{rows:,} rows"]),
+        ]
+
+    show_plan(ctx, order, rows, described)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli.answer_words import rounded
 from sfumato.core import mechanism
+from sfumato.faces.words import rounded
 from unit.cli.support import published
 
 

@@ -231,7 +231,7 @@ def test_on_a_terminal_work_is_announced_and_leaves_nothing_behind(sfumato, curv
 
 
 def test_the_bar_of_the_demo_counts_to_its_end(monkeypatch, capsys):
-    from sfumato.cli.showcase import _STEPS, _progress
+    from sfumato.cli.demo import _STEPS, _progress
 
     monkeypatch.setenv("FORCE_COLOR", "1")
     with _progress(quiet=False) as step:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.cli.classify import kernel_of, strength_of
 from sfumato.cli.columns import labelled_box
-from sfumato.cli.machine_order import kernel_of, strength_of
 from sfumato.errors import ParameterError
 from sfumato.faces import face_of
 

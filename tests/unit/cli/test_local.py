@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.cli import local_files, local_order
-from sfumato.cli.local_files import Places, Reading, load_checkpoint, save_checkpoint
-from sfumato.cli.local_order import made_up, read_people, whole_numbers
-from sfumato.cli.local_words import compared
+from sfumato.cli.local import people, reports
+from sfumato.cli.local.people import compared, made_up, read_people
+from sfumato.cli.local.protocols import whole_numbers
+from sfumato.cli.local.reports import Places, Reading, load_checkpoint, save_checkpoint
 from sfumato.engines import lines
 from sfumato.errors import FileFormatError, MissingFileError, ParameterError
 from sfumato.local.wire import unpack_batches
@@ -168,7 +168,7 @@ def test_a_cell_that_is_no_text_is_no_category_and_is_not_shown(sfumato, here):
 def test_no_record_decides_where_a_batch_ends(sfumato, here, long, monkeypatch):
     """A file comes in pieces of so many bytes, and once a batch ended where a piece did."""
     monkeypatch.setattr(lines, "BLOCK", 64)
-    monkeypatch.setattr(local_order, "AT_ONCE", 16)
+    monkeypatch.setattr(people, "AT_ONCE", 16)
     protocol, found = init(sfumato), []
     for name, third in (("short", "7"), ("long", long)):
         rows = ["age,bmi", *(f"{third if i == 2 else i},30" for i in range(41))]
@@ -380,7 +380,7 @@ def same(one, other):
 
 @pytest.mark.parametrize("crash_at", range(1, 9))
 def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypatch, crash_at):
-    monkeypatch.setattr(local_files, "EVERY", 0.0)  # a checkpoint after every block
+    monkeypatch.setattr(reports, "EVERY", 0.0)  # a checkpoint after every block
     monkeypatch.setattr("sfumato.local.frames._BLOCK", 100)
     protocol = init(sfumato)
     (here / "a.bin").write_bytes(reports_file(protocol, [100, b"junk", 202]))

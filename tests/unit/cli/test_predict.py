@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli import predicting, progress
+from sfumato.cli import predict, progress
 from sfumato.cli.options import Settings
 from sfumato.cli.records import Piece
 from unit.cli.support import published
@@ -138,7 +138,7 @@ def test_pieces_join_and_share_what_may_go_wrong(sfumato, here, monkeypatch):
         return real(self, at, confidence, outside)
 
     monkeypatch.setattr(type(release), "certain", certain)
-    monkeypatch.setattr(predicting, "AT_ONCE", 10)
+    monkeypatch.setattr(predict, "AT_ONCE", 10)
     assert sfumato("predict", "model.sfumato", "many.csv", "--certain").code == 0
     found = rows(here / "predictions.csv")
     assert [row["prediction"] for row in found] == release.predict(points).tolist()
@@ -222,7 +222,7 @@ def test_what_is_there_is_replaced_only_when_told_and_only_when_done(sfumato, he
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(predicting, "_added", stop)
+        broken.setattr(predict, "_added", stop)
         sfumato("predict", "model.sfumato", "new.csv", "--force").failed(130, "interrupted")
     assert (here / "predictions.csv").read_text() == "old"
     assert sorted(p.name for p in here.iterdir()) == ["model.sfumato", "new.csv", "predictions.csv"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli import predicting, predictors
+from sfumato.cli import predict
 from sfumato.cli.columns import regression_box
 from sfumato.cli.output import screen
 from sfumato.cli.sparks import sketched
@@ -303,7 +303,7 @@ def test_predict_writes_means_and_limits(sfumato, made, count):
 
 def test_pieces_share_what_may_go_wrong(sfumato, made, monkeypatch):
     (made / "many.csv").write_text("age\n" + "".join(f"{a}\n" for a in range(45)))
-    monkeypatch.setattr(predicting, "AT_ONCE", 10)
+    monkeypatch.setattr(predict, "AT_ONCE", 10)
     data = sfumato("predict", "curve1.sfumato", "many.csv", "--confidence", "0.9", "--json").data
     assert data["confidence"] == 0.9 and data["labels"] is None and data["rows"] == 45
     found, release = rows(made / "predictions.csv"), sf.load(made / "curve1.sfumato")
@@ -313,8 +313,8 @@ def test_pieces_share_what_may_go_wrong(sfumato, made, monkeypatch):
 
 def test_pieces_are_small_where_a_band_is_much_work(made, monkeypatch):
     release = sf.load(made / "curve3.sfumato")
-    monkeypatch.setattr(predictors, "_WORK", 125 * 40)
-    assert predictors.predictor_of(release, made).at_once == 40
+    monkeypatch.setattr(predict, "_WORK", 125 * 40)
+    assert predict.predictor_of(release, made).at_once == 40
 
 
 @pytest.mark.parametrize("option", ["--certain", "--probability"])

@@ -15,7 +15,7 @@ from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
 from sfumato.cli.sparks import bar, sketched
-from sfumato.cli.statistic_order import file_name
+from sfumato.cli.statistic import file_name
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Contributions
 from sfumato.faces.value import Figures

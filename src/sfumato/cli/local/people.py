@@ -1,17 +1,22 @@
-"""Collected releases in words and in plain data, and how far they are from records that are no secret."""
+"""People: read from a table or made up; and what is true of them, beside what their reports say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations, islice, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.cli.local_order import People
-from sfumato.core.box import Categorical
+import sfumato as sf
+from sfumato.core.box import Categorical, Column
+from sfumato.engines.cells import positions
+from sfumato.engines.files import is_text
+from sfumato.engines.tables import open_table
 from sfumato.faces.words import counted
 from sfumato.local.density import Density
 from sfumato.local.marginals import Marginals
@@ -21,54 +26,81 @@ from sfumato.local.smooth import SmoothQueries
 from sfumato.releases.collected.marginals import MarginalsRelease
 
 Floats = NDArray[np.float64]
-Facts = list[tuple[str, list[str]]]
 
+AT_ONCE = 2**18  # people in a batch
 _MOST_TABLES = 5_000
 _BLOCK = 2**20  # cosines at a time
+_STEPS = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])
 
 
-def protocol_rows(protocol: Protocol) -> Facts:
-    """What a protocol is, in words."""
-    channel = protocol.channel
-    size = "1 bit" if channel.bitwise else counted(channel.width, "byte")
-    return [
-        ("collects", [f"{protocol.kind}: {protocol_words(protocol)}"]),
-        ("guarantee", [str(protocol.guarantee), "one report a person: k reports of one person cost k epsilon"]),
-        ("randomizer", [f"{protocol.parameters()['randomizer']}, {size} of information a report"]),
-        ("questions", [f"{protocol.questions:,}, each person answers {'all' if channel.whole else 'one'}"]),
-        ("people", [f"numbers 0 to {protocol.users - 1:,}, {protocol.numbers}"]),
-        ("fingerprint", [protocol.fingerprint.hex()]),
-    ]
+@dataclass(frozen=True)
+class People:
+    """Records of people, column by column, as a protocol's own reader takes them."""
+
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[self.columns.index(name)]
+
+    def __len__(self) -> int:
+        return len(self.values[0])
+
+    def some(self, places: Any) -> People:
+        """Those at some places."""
+        return People(self.columns, tuple(np.asarray(values)[places] for values in self.values))
+
+    def repeated(self, people: int) -> People:
+        """So many people like these, over and over."""
+        return self.some(np.arange(people) % len(self))
 
 
-def protocol_words(protocol: Protocol) -> str:
-    """What a protocol collects, in a few words."""
-    names = ", ".join(protocol.box.names) if protocol.box.dimension < 9 else f"{protocol.box.dimension} columns"
-    if isinstance(protocol, Density):
-        return f"{' x '.join(map(str, protocol.shape))} lattice points of {names}"
-    if isinstance(protocol, SmoothQueries):
-        return f"{counted(protocol.questions, 'cosine moment')} of {names}"
-    assert isinstance(protocol, Marginals)
-    return f"tables of up to {counted(protocol.ways, 'column')} of {names}"
+def read_people(path: Path, box: sf.Box) -> Iterator[People]:
+    """The people in a table, one a row, ``AT_ONCE`` in a piece but for the last; what a record holds never raises.
+
+    A file is read in pieces of so many bytes, and where one ends depends on what people hold: no batch ends there.
+    """
+    named = sf.Box(dict(zip(box.names, box.columns, strict=True)))
+    waiting, count = list[People](), 0
+    for columns in open_table(str(path), named, "row").batches(named, AT_ONCE):
+        waiting.append(People(box.names, tuple(map(_held, box.columns, columns))))
+        count += len(waiting[-1])
+        if count >= AT_ONCE:
+            whole = all_people(waiting)
+            yield whole.some(slice(AT_ONCE))
+            waiting, count = [whole.some(slice(AT_ONCE, None))], count - AT_ONCE
+    if count:
+        yield all_people(waiting)
 
 
-def protocol_data(protocol: Protocol) -> dict[str, Any]:
-    """The same as plain data."""
-    return {
-        "protocol": protocol.to_json(),
-        "fingerprint": protocol.fingerprint.hex(),
-        "questions": protocol.questions,
-        "guarantee": str(protocol.guarantee),
-    }
+def _held(kind: Column, values: Any) -> Any:
+    """One column as an array: of text its declared categories, None for any other; numbers as they are."""
+    if not isinstance(kind, Categorical) or not is_text(kind):
+        return np.asarray(values)
+    # Never as an array of Arrow's making: it raises, and prints, a cell that is no UTF-8.
+    return np.array([*kind.categories, None], dtype=object)[positions(values, kind)]
 
 
-def rejected_lines(rejected: Mapping[str, int]) -> list[str]:
-    """How many reports were rejected, by reason."""
-    total = sum(rejected.values())
-    if not total:
-        return ["none"]
-    by_reason = sorted(rejected.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [f"{total:,}", *(f"{reason}: {count:,}" for reason, count in by_reason)]
+def all_people(pieces: Sequence[People]) -> People:
+    """Pieces in one."""
+    columns = zip(*(piece.values for piece in pieces), strict=True)
+    return People(pieces[0].columns, tuple(np.concatenate(parts) for parts in columns))
+
+
+def made_up(box: sf.Box, people: int) -> People:
+    """People who do not exist, the same each time: a bump in each number, the first categories more often."""
+    turns = np.arange(people)
+    spread = [np.mod(turns * _STEPS[j % len(_STEPS)] * (1 + j // len(_STEPS)), 1.0) for j in range(box.dimension + 1)]
+    columns = [_made_column(kind, spread[j], spread[j + 1]) for j, kind in enumerate(box.columns)]
+    return People(box.names, tuple(columns))
+
+
+def _made_column(kind: Column, one: Any, other: Any) -> Any:
+    if isinstance(kind, Categorical):
+        shares = np.arange(len(kind.categories), 0, -1.0)
+        place = np.searchsorted(np.cumsum(shares / shares.sum()), one)
+        return np.array(kind.categories)[np.minimum(place, len(shares) - 1)]
+    return kind.low + (kind.high - kind.low) * (one + other) / 2
 
 
 # --- beside the truth -------------------------------------------------------------------------------------

@@ -18,16 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.cli.options import holding
-from sfumato.codec import open_plain, read_plain
+from sfumato.codec import open_plain
 from sfumato.errors import FileFormatError, ParameterError
 from sfumato.local.collector import Collector
 from sfumato.local.frames import begin, blocks
 from sfumato.local.protocol import Protocol
-from sfumato.local.wire import RejectedError, check_key, unpack_batches
+from sfumato.local.wire import RejectedError, unpack_batches
 
 EVERY = 2.0  # seconds between checkpoints
 _PIECE = 2**20
-_LARGEST_KEY = 2**12
 _DIGEST = 64  # characters of a SHA-256
 
 
@@ -144,14 +143,6 @@ class Reading:
                 yield batch.stop
         except RejectedError as reason:
             self.pending[str(reason)] += 1
-
-
-def read_batch_key(path: Path | None) -> bytes | None:
-    """The bytes of a file as a key that seals batches."""
-    with holding("--batch-key"):
-        key = None if path is None else read_plain(path, _LARGEST_KEY, "a key")
-        check_key(key)
-    return key
 
 
 @contextmanager
