@@ -6,10 +6,8 @@ generator; noise that protects anybody comes from ``core/sampling.py`` and canno
 
 from __future__ import annotations
 
-import csv
 import io
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +57,8 @@ def cohort(patients: int = PATIENTS) -> dict[str, Floats]:
 
 def cohort_csv(patients: int = PATIENTS) -> str:
     """The cohort as the text of a CSV file."""
+    import csv
+
     columns = cohort(patients)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -67,8 +67,7 @@ def cohort_csv(patients: int = PATIENTS) -> str:
     return text.getvalue()
 
 
-@dataclass(frozen=True)
-class Study:
+class Study(NamedTuple):
     """One density to publish: ``bandwidths`` holds the kernel's deviation along each column, in the column's units."""
 
     name: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -58,8 +57,7 @@ def answer(
     show_answers(ctx, file, found)
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(NamedTuple):
     """A question, its answer, and what is to be said about both."""
 
     question: Question

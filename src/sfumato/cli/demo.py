@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -25,8 +23,7 @@ _EPSILON, _DELTA = 3.0, 1e-6
 _STEPS = 1 + 3 * len(clinic.STUDIES)
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(NamedTuple):
     """One published study and the files about it."""
 
     study: clinic.Study
@@ -148,6 +145,8 @@ def _progress(quiet: bool) -> Iterator[Any]:
 
 
 def _summary(ctx: typer.Context, folder: Path, made: list[Made], account: sf.Account, note: str | None) -> None:
+    import shlex
+
     balance, ledger = account.remaining(), _short(account.path)
     files = [(str(m.report), f"open this: {m.study.words}") for m in made]
     files += [(str(m.picture), "the same as a picture") for m in made]

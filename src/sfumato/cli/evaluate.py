@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import sys
@@ -161,6 +160,8 @@ def _text(source: str, name: str) -> str:
 
 
 def _rows(text: str, name: str, delimiter: str) -> list[Row]:
+    import csv
+
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         return [(reader.line_num, row) for row in reader if row]
@@ -197,6 +198,8 @@ def _is_number(cell: str) -> bool:
 
 def values_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """The text of a CSV file, harmless to a spreadsheet; every number with all its digits."""
+    import csv
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(map(cell, names))

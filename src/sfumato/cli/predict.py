@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -80,8 +78,7 @@ def predict(
 # --- what was asked for, and what became of it ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """Predictions that were asked for, checked before any record is read."""
 
     predictor: Predictor
@@ -132,18 +129,13 @@ class Asked:
         return self.predictor.shared or self.predictor.certain
 
 
-@dataclass
 class Seen:
     """What became of the records."""
 
-    rows: int = 0
-    missing: int = 0
-    partial: int = 0
-    moved: int = 0
-    certain: int = 0
-    labels: Counter[str] = field(default_factory=Counter)
-    lowest: float = math.inf
-    highest: float = -math.inf
+    def __init__(self) -> None:
+        self.rows = self.missing = self.partial = self.moved = self.certain = 0
+        self.labels: Counter[str] = Counter()
+        self.lowest, self.highest = math.inf, -math.inf
 
 
 def _predict_file(ctx: typer.Context, asked: Asked) -> None:
@@ -220,6 +212,8 @@ def _text(cell: Any) -> Any:
 @contextmanager
 def _writer(output: Path) -> Iterator[Any]:
     """A CSV writer into a file, whole or not at all, or to stdout."""
+    import csv
+
     if output == _STDOUT:
         yield csv.writer(sys.stdout, lineterminator="\n")
         return
