@@ -153,8 +153,10 @@ def run(
             place = failing(session, tests)
             outcome = "survived" if place is None else "killed"
         finally:
-            os.write(writing, pickle.dumps((outcome, place)))
-            os._exit(0)
+            try:
+                os.write(writing, pickle.dumps((outcome, place)))
+            finally:  # whatever happens, also without memory: a fork never goes on as its parent
+                os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         answer = pipe.read()

@@ -133,7 +133,7 @@ def test_smallest_finds_the_place_from_above(place, start):
 def test_smallest_gives_up_where_nothing_is_enough():
     asked = []
     with pytest.raises(ParameterError, match="too extreme"):
-        smallest(lambda x: asked.append(x), 1.0)
+        smallest(lambda x: asked.append(x) or len(asked) > 1000, 1.0)
     assert asked == [2.0**i for i in range(len(asked))] and 1e149 < max(asked) < 1e150
 
 
