@@ -24,6 +24,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Thousands of collected tests stay to the end: looking for garbage need not look at them each time."""
+    """Thousands of collected tests stay to the end: garbage is looked for elsewhere, and less often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
