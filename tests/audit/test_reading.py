@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from unittest import mock
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -346,6 +347,30 @@ def _labels_looked_at() -> contextlib.AbstractContextManager:
     return stack
 
 
+def _dictionaries_are_read() -> contextlib.AbstractContextManager:
+    return mock.patch.multiple(
+        files, _without_dictionaries=dict, _fails_for_some_values=lambda kind: "[0]" in str(kind)
+    )
+
+
+def _polars_makes_texts() -> contextlib.AbstractContextManager:
+    real = columns._polars_identifiers
+
+    def found(native):
+        return native.to_list() if native.dtype in (pl.String, pl.Categorical) else real(native)
+
+    return mock.patch.object(columns, "_polars_identifiers", found)
+
+
+def _polars_makes_objects() -> contextlib.AbstractContextManager:
+    real = values.column
+
+    def column(given):
+        return real(given.to_list() if isinstance(given, pl.Series) and given.dtype == pl.String else given)
+
+    return mock.patch.object(values, "column", column)
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
 REPORTS = [door for door in DOORS if door.kind == "reports"]
 ESTIMATORS = named("PrivateLogisticRegression", "PrivateRidge", "PrivateKernelDensity")
@@ -384,10 +409,25 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "batches end where blocks of bytes do": (_batches_end_with_blocks, named("command local encode"), "csv"),
     "identifiers of pandas' own types are nobody's": (_pandas_is_nobody, OWN, "pandas"),
     "the type of a column is sought among its values": (_types_from_values, named("proportions", "count"), "pandas"),
+    "a dictionary in a file is read as one": (_dictionaries_are_read, named("proportions", "mean"), "parquet"),
+    "a dictionary that nobody asked for is read as one": (_dictionaries_are_read, OWN, "parquet"),
+    "lists of no values are read": (
+        lambda: mock.patch.object(files, "_fails_for_some_values", return_value=False), OWN, "parquet"),
+    "polars makes texts of bytes": (_polars_makes_texts, named("proportions"), "polars"),
+    "polars makes names of bytes": (_polars_makes_texts, named("mean"), "polars"),
+    "polars makes objects of bytes": (_polars_makes_objects, NOISE, "frames of numbers"),
+    "who is masked is somebody": (
+        lambda: mock.patch.object(tables, "_array_identifiers", lambda a, c: np.asarray(a)[:, c].tolist()),
+        named("a caller's statistic of numbers"), "array"),
+    "views are picked": (
+        lambda: mock.patch.object(tables, "_without_views", lambda frame: frame), named("mean", "count"), "pandas"),
+    "numbers that are no letters raise": (
+        lambda: mock.patch.object(records, "letters", lambda given: given), named("reports of a category"), "texts"),
     "identifiers are as many persons as units": (_units_tell_apart, named("count", "sum"), "pandas"),
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a panic of polars leaves another error
 @pytest.mark.few(5)
 @pytest.mark.parametrize("name", HOLES)
 def test_a_hole_that_is_put_back_is_found(name):

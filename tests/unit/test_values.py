@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.noise import _whole
-from sfumato.values import as_double, as_whole, column, doubles, readable, rows_of
+from sfumato.values import as_double, as_whole, column, doubles, letters, readable, rows_of
 
 LARGEST = sys.float_info.max
 
@@ -268,3 +268,27 @@ def test_a_row_longer_than_any_memory_has_no_values(row):
 def test_a_value_that_does_not_say_what_it_is_is_missing():
     assert math.isnan(doubles(Faceless()))
     assert np.isnan(doubles([Faceless()])).all()
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+def test_text_of_polars_that_is_none_is_missing(kind, capfd):
+    raw = pa.array([b"a", b"\xff", None], pa.large_binary())
+    texts = pl.Series(pl.from_arrow(pa.Array.from_buffers(pa.large_string(), 3, raw.buffers(), 1))).cast(kind)
+    found = column(texts)
+    assert found[0] == "a" and not isinstance(found[1], str) and found[2] is None
+    assert np.isnan(doubles(texts)).all() and np.isnan(doubles(texts.to_frame())).all()
+    assert capfd.readouterr().err == ""
+
+
+def test_categories_of_polars_are_texts():
+    assert column(pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a"]))).tolist() == ["a", None, "b"]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numbers_that_are_no_letters_are_replaced(order):
+    codes = np.array([[97, 0x110000], [2**32 - 1, 98]], dtype=f"{order}u4")
+    for texts in (codes.view(f"{order}U2"), np.asfortranarray(codes.view(f"{order}U1"))):
+        assert "".join(letters(texts).ravel().tolist()) == "a\ufffd\ufffdb"
+    hidden = letters(np.ma.masked_array(codes.view(f"{order}U2"), [[True], [False]]))
+    assert hidden.tolist() == [[None], ["\ufffdb"]]
+    assert letters(np.zeros(2, "U0")).tolist() == ["", ""] and letters(np.zeros((0, 2), "U3")).shape == (0, 2)

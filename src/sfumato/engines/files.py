@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import inspect
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -130,6 +131,10 @@ class ParquetFile:
             raise SchemaError(f"{path}: the files in this folder must have the same columns, of the same types")
         self.schema = schemas[0]
         self.names: list[str] = self.schema.names
+        for field in self.schema:
+            if _fails_for_some_values(field.type):
+                reason = f"is of type {field.type}, which pyarrow reads or not as the values are"
+                raise SchemaError(f"{path}: column {field.name!r} {reason}; leave it out, or store it as another type")
         if len(set(self.names)) < len(self.names):
             raise SchemaError(f"{path}: two columns of the data have the same name")
 
@@ -137,7 +142,7 @@ class ParquetFile:
         from pyarrow import parquet
 
         # Buffering ahead would keep the whole file; the buffer keeps a large row group from being held at once.
-        return parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**18)
+        return parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**18, **_without_dictionaries())
 
     def check(self, declared: Mapping[str, Column]) -> None:
         for name in (name for name in declared if name in self.names):
@@ -169,6 +174,31 @@ class ParquetFile:
 
     def rows(self) -> int:
         return int(self._rows)
+
+
+def _without_dictionaries() -> dict[str, Any]:
+    """How Parquet is read with dictionaries of text as plain text: of a dictionary Arrow checks each value.
+
+    Empty where pyarrow is too old for it: ``_fails_for_some_values`` then refuses such columns.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    known = "binary_type" in inspect.signature(parquet.ParquetFile.__init__).parameters
+    return {"binary_type": pa.large_binary()} if known else {}
+
+
+def _fails_for_some_values(kind: Any) -> bool:
+    """Whether Arrow reads some values of a type from Parquet and raises for others, or of a type that it is made of.
+
+    So it does of lists of no values, and of dictionaries, in which text must be UTF-8.
+    """
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)  # of an extension
+    if types.is_dictionary(kind) or (types.is_fixed_size_list(kind) and kind.list_size == 0):
+        return True
+    return any(_fails_for_some_values(kind.field(place).type) for place in range(kind.num_fields))
 
 
 def _files_in(folder: str) -> list[str]:

@@ -264,12 +264,28 @@ def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence
 
 def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
     _check_names(needed, frame.columns)
-    if frame.implementation.is_pyarrow():
-        frame = nw.from_native(without_views(frame.to_native()), eager_only=True)
+    frame = _without_views(frame)
     if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
         column = _person_column(unit, frame.columns)
         frame = _picked(frame, unit.rows_kept(identifiers(frame[column])))
     return FrameTable(frame, declared)
+
+
+def _without_views(frame: Any) -> Any:
+    """The same frame, in which views of Arrow's are plain columns: by their types, before anybody picks rows."""
+    if frame.implementation.is_pyarrow():
+        return nw.from_native(without_views(frame.to_native()), eager_only=True)
+    if not frame.implementation.is_pandas_like():
+        return frame
+    import pyarrow as pa
+
+    native = frame.to_native().copy(deep=False)  # the caller's frame stays
+    for name in frame.columns:
+        if (stored := as_arrow(frame[name])) is not None:
+            plain = without_views(pa.table({"made up": stored})).column(0)
+            if plain.type != stored.type:
+                native[name] = type(native[name].array)(plain)
+    return nw.from_native(native, eager_only=True)
 
 
 def _picked(frame: Any, kept: NDArray[np.bool_]) -> Any:
@@ -328,10 +344,15 @@ def _open_array(array: NDArray[Any], names: Sequence[str], unit: Unit) -> Table:
     if isinstance(unit, Person):
         if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
             raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
-        names_of = np.asarray(array)[:, unit.column].astype(object)
-        names_of[np.ma.getmaskarray(array)[:, unit.column]] = None  # what is masked is nobody's
-        array = array[unit.rows_kept(names_of.tolist())]
+        array = array[unit.rows_kept(_array_identifiers(array, unit.column))]
     return ArrayTable(_unmasked(array), names)
+
+
+def _array_identifiers(array: NDArray[Any], column: int) -> list[Any]:
+    """One column; what is masked is nobody's, whatever number the mask hides."""
+    names = np.asarray(array)[:, column].astype(object)
+    names[np.ma.getmaskarray(array)[:, column]] = None
+    return list(names.tolist())
 
 
 def _unmasked(array: NDArray[Any]) -> NDArray[Any]:

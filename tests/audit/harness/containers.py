@@ -20,6 +20,7 @@ from harness.reading import (
     polars_frame,
     polars_lazy,
     series,
+    texts,
 )
 
 Maker = Callable[[Random, Wanted], Container]
@@ -33,5 +34,6 @@ TABLES: dict[str, Maker] = {
     "polars lazy": polars_lazy,
 }
 ARRAYS: dict[str, Maker] = {"array": matrix, "objects": objects}
+TEXTS: dict[str, Maker] = {"texts": texts}
 LISTS: dict[str, Maker] = {"lists": lists}
 VECTORS: dict[str, Maker] = {"numbers": numbers, "series": series, "frames of numbers": number_frames}

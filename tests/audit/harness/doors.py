@@ -6,6 +6,7 @@ A door says which columns it reads and how it is opened. What leaves by it is lo
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 import sfumato as sf
 from harness.containers import ARRAYS, FILES, FRAMES, LISTS, TABLES, VECTORS, Maker
+from harness.containers import TEXTS as TEXT_ARRAYS
 from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
 from sfumato.local.records import read_records, within
@@ -77,7 +79,7 @@ class Door:
             "table": TABLES | arrays,
             "command": FILES,
             "estimator": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
-            "reports": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
+            "reports": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS | TEXT_ARRAYS,
             "numbers": VECTORS,
         }[self.kind]
 
@@ -354,6 +356,7 @@ DOORS = (
     reports("reports of a number", sf.local.Density, "x", weight=1),
     reports("reports of numbers", sf.local.SmoothQueries, "x", "w", weight=1),
     reports("reports of categories", sf.local.Marginals, "g", "k", weight=2),
+    reports("reports of a category", functools.partial(sf.local.Marginals, ways=1), "g", weight=1),
     encoding("command local encode", "x", "w", weight=0.15),
     numbers("noise", lambda data, privacy, _: _noisy(data, privacy, False), weight=4),
     numbers("whole noise", lambda data, privacy, _: _noisy(data, privacy, True), weight=4),

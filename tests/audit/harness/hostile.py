@@ -223,6 +223,12 @@ def _dictionary(values: list[Any]) -> Any:
     return _unchecked(pa.string())(values).dictionary_encode()
 
 
+def _small_dictionary(values: list[Any]) -> Any:
+    """With indices of 8 bits, as pandas writes categories: reading them from a file, Arrow looks at every text."""
+    found = _dictionary(values)
+    return pa.DictionaryArray.from_arrays(found.indices.cast(pa.int8()), found.dictionary)
+
+
 def _numbers_in_a_dictionary(values: list[Any]) -> Any:
     return pa.array(values, pa.int64()).dictionary_encode()
 
@@ -252,8 +258,14 @@ ARROW = (
     _texts("string", or_none(RAW), _unchecked(pa.string()), str.encode),
     _texts("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
     _texts("dictionary", or_none(RAW), _dictionary, str.encode),
+    _texts("small dictionary", or_none(RAW), _small_dictionary, str.encode),
     *([_texts("string_view", or_none(UNICODE), _arrow(pa.string_view()))] if hasattr(pa, "string_view") else []),
     _texts("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
+    *(
+        [_texts("binary_view", or_none(RAW), _arrow(pa.binary_view()), str.encode, False)]
+        if hasattr(pa, "binary_view")
+        else []
+    ),
     _texts("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
     _numbers("dictionary of numbers", or_none(MOMENTS), _numbers_in_a_dictionary, int, False),
     _numbers("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
@@ -267,6 +279,7 @@ ARROW = (
     _numbers("duration[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("ns")), int, False),
     _numbers("time64", or_none(MOMENTS), _viewed(pa.int64(), pa.time64("us")), int, False),
     _numbers("list", or_none(_LISTS), _arrow(pa.list_(pa.int64())), _nested, False),
+    _numbers("list[none]", or_none(some([[]])), _arrow(pa.list_(pa.int64(), 0)), lambda _: None, False),
 )
 
 
@@ -333,6 +346,11 @@ PANDAS = (
     _texts("string", or_none(PYTHON_TEXT), _series("string[python]")),
     _texts("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
     _texts("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
+    *(
+        [_texts("string_view[pyarrow]", or_none(UNICODE), _of_arrow(_by_name["string_view"]))]
+        if "string_view" in _by_name
+        else []
+    ),
     _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
     _numbers("object numbers", ANYTHING, _objects, float, False),
     _numbers("object moments", ANYTHING, _objects, _moment, False),
@@ -366,6 +384,15 @@ def _cast(storage: Any, dtype: Any) -> Callable[[list[Any]], Any]:
     return lambda values: pl.Series(values=values, dtype=storage).cast(dtype)
 
 
+def _unchecked_polars(values: list[Any]) -> Any:
+    """Bytes as text: polars does not look at what Arrow hands it."""
+    return pl.Series(pl.from_arrow(_unchecked(pa.large_string())(values)))
+
+
+def _unchecked_categories(values: list[Any]) -> Any:
+    return _unchecked_polars(values).cast(pl.Categorical)
+
+
 def _with_a_class(rng: Random) -> Any:
     found = ANYTHING(rng)
     return None if type(found) is Faceless else found  # of which polars makes no column
@@ -381,6 +408,8 @@ POLARS = (
     _numbers("Decimal", or_none(DECIMALS), _polars(pl.Decimal(20, 2)), _decimal),
     _texts("String", or_none(UNICODE), _polars(pl.String)),
     _texts("Categorical", or_none(UNICODE), _polars(pl.Categorical)),
+    _texts("String of any bytes", or_none(RAW), _unchecked_polars, str.encode),
+    _texts("Categorical of any bytes", or_none(RAW), _unchecked_categories, str.encode),
     _texts("Enum", or_none(some(TEXTS)), _polars(pl.Enum(_CATEGORIES))),
     _texts("Binary", or_none(RAW), _polars(pl.Binary), str.encode, False),
     _texts("Object", _with_a_class, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),

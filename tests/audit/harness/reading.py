@@ -124,7 +124,8 @@ class Frame(Container):
             return kind.stored(value)
         who = value if name in (WHO, LABEL) else 0
         stored = kind.stored(_FIRST + who if kind.base == "number" else person(who))
-        return stored + b"\xff" if isinstance(stored, bytes) and "fixed" not in kind.name else stored
+        # Some names are no UTF-8; not those of the first two, or a table that is refused for it had no other neighbour.
+        return stored + b"\xff" if isinstance(stored, bytes) and "fixed" not in kind.name and who > 1 else stored
 
     def hostile(self, rng: Random, record: Record) -> Record:
         free = [i for i, name in enumerate(self.columns) if name != WHO]
@@ -284,6 +285,7 @@ class Matrix(Container):
             matrix = np.array([tuple(map(_double, row)) for row in matrix], dtype=[(n, "f8") for n in features])
         elif self.name == "masked":
             matrix = np.ma.masked_equal(matrix, _MASKED)
+            matrix.data[np.ma.getmaskarray(matrix)] = _FIRST  # what nobody may see: the number of somebody else
         elif self.name == "fortran":
             matrix = np.asfortranarray(matrix)
         if self.response is None:
@@ -317,6 +319,35 @@ def matrix(rng: Random, wanted: Wanted) -> Container:
     labels = "U16" if wanted.response == "c" else rng.choice(["float64", "int64"])
     name, columns = rng.choice(["array", "array", "fortran", "masked"]), wanted.columns
     return Matrix((*columns, *([WHO] * wanted.persons)), dtype, wanted.response, labels, name, wanted.persons)
+
+
+@dataclass(frozen=True)
+class Texts(Container):
+    """An array of text, of which a cell is four numbers, also such as are no letters."""
+
+    columns: tuple[str, ...]
+    masked: bool
+    name: str = "texts"
+
+    def record(self, values: Mapping[str, Any]) -> Record:
+        return tuple(tuple(map(ord, str(values[name])[:4].ljust(4, "\0"))) for name in self.columns)
+
+    def hostile(self, rng: Random, record: Record) -> Record:
+        codes = (0, 97, 0xD800, 0xFFFD, 0x10FFFF, 0x110000, 2**31, 2**32 - 1)
+        return tuple(tuple(rng.choices(codes, k=4)) if rng.random() < 0.6 else cell for cell in record)
+
+    def build(self, records: Sequence[Record]) -> Any:
+        shape = (len(records), len(self.columns))
+        array = np.array(records, dtype=np.uint32).reshape(-1).view("U4").reshape(shape)
+        array = array[:, 0] if len(self.columns) == 1 else array
+        return np.ma.masked_array(array, np.zeros(array.shape, dtype=bool)) if self.masked else array
+
+    def __repr__(self) -> str:
+        return f"{'masked ' * self.masked}texts({', '.join(self.columns)})"
+
+
+def texts(rng: Random, wanted: Wanted) -> Container:
+    return Texts(wanted.columns, rng.random() < 0.3)
 
 
 def objects(rng: Random, wanted: Wanted) -> Container:

@@ -575,3 +575,57 @@ def test_memory_does_not_grow_with_the_number_of_rows(kind, tmp_path):
         peaks.append(float(peak))
     assert peaks[1] - peaks[0] < 40  # MiB; the numbers alone are 137 MiB more
     print(kind, peaks)
+
+
+# --- what Arrow reads from Parquet or not, as the values are ---------------------------------------------------------
+
+
+def in_a_dictionary(*words):
+    raw = pa.array(words, pa.binary())
+    texts = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers(), raw.null_count)
+    return pa.DictionaryArray.from_arrays(pa.array(range(len(words)), pa.int8()), texts)
+
+
+READ = pytest.mark.skipif(not files._without_dictionaries(), reason="an older pyarrow cannot")
+
+
+@READ
+@pytest.mark.parametrize("last", [b"m", b"\xff"])
+def test_a_dictionary_that_holds_no_text_is_read_as_any_other(last, tmp_path):
+    path = str(tmp_path / "words.parquet")
+    parquet.write_table(pa.table({"age": [1.0, 2.0, 3.0], "sex": in_a_dictionary(b"f", b"m", last)}), path)
+    assert count(path, SEX, (2,)) == (3, [1, 2 if last == b"m" else 1])
+    assert count(path, unit=sf.Person("sex", 1))[0] == (2 if last == b"m" else 3)
+    whole = open_table(path, AGE, "row").native  # also what nobody asked for
+    assert whole["sex"].type == pa.large_string() and whole["sex"].cast(pa.large_binary())[2].as_py() == last
+
+
+@READ
+@pytest.mark.parametrize("last", [b"m", b"\xff"])
+def test_dictionaries_inside_of_others_are_read(last, tmp_path):
+    path, words = str(tmp_path / "words.parquet"), in_a_dictionary(b"f", last)
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), words)
+    parquet.write_table(
+        pa.table({"age": [1.0, 2.0], "l": lists, "s": pa.StructArray.from_arrays([words], ["a"])}), path
+    )
+    assert open_table(path, AGE, "row").native.num_rows == 2
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("values", [[], [None], [[]]])
+def test_lists_of_no_values_are_refused_by_their_type(values, inside, tmp_path):
+    path, kind = str(tmp_path / "lists.parquet"), pa.list_(pa.int64(), 0)
+    column = pa.array(values, kind)
+    column = pa.StructArray.from_arrays([column], ["a"]) if inside else column
+    parquet.write_table(pa.table({"age": pa.array([1.0] * len(values)), "none": column}), path)
+    with pytest.raises(SchemaError, match=r"column 'none' is of type .* as the values are"):
+        open_table(path, AGE, "row")
+
+
+@pytest.mark.parametrize("last", [b"m", b"\xff"])
+def test_an_older_pyarrow_refuses_dictionaries_by_their_type(last, tmp_path, monkeypatch):
+    path = str(tmp_path / "words.parquet")
+    parquet.write_table(pa.table({"age": [1.0, 2.0], "sex": in_a_dictionary(b"f", last)}), path)
+    monkeypatch.setattr(files, "_without_dictionaries", dict)
+    with pytest.raises(SchemaError, match="column 'sex' is of type dictionary"):
+        open_table(path, AGE, "row")

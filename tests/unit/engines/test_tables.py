@@ -1003,3 +1003,32 @@ def test_polars_text_that_is_no_utf8_is_read_as_any_other(kind, third, capfd):
     assert table.rows == (2 if third == b"a" else 3)
     assert sf.noise.laplace(frame["who"], l1=1.0, epsilon=1.0).shape == (3,)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view()], ids=str)
+def test_rows_of_views_are_picked_in_pandas(kind, count):
+    note = pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(["a"] * count, kind)]))
+    who = pd.Series(range(count), dtype="int64")
+    data = pd.DataFrame({"age": pd.Series([1.0] * count, dtype="float64"), "who": who, "note": pd.Series(note)})
+    for unit in ("row", sf.Person("who", 1)):
+        table = open_table(data, AGE, unit)
+        assert table.rows == count and "view" not in str(table.native["note"].dtype)
+
+
+def polars_text(*words):
+    raw = pa.array(words, pa.large_binary())
+    return pl.Series(pl.from_arrow(pa.Array.from_buffers(pa.large_string(), len(raw), raw.buffers(), raw.null_count)))
+
+
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+def test_text_of_polars_that_is_none_is_compared(kind, capfd):
+    words = polars_text(b"f", b"\xff", None, b"\xfe", b"\xff", b"m").cast(kind)
+    data, sex = pl.DataFrame({"age": [1.0, 2, 3, 4, 5, 6], "sex": words}), sf.Categorical(["f", "m"])
+    (found,) = open_table(data, sf.Box({"sex": sex}), "row").batches(sf.Box({"sex": sex}), 9)
+    assert positions(found[0], sex).tolist() == [0, -1, -1, -1, -1, 1]
+    (kept,) = open_table(data, AGE, sf.Person("sex", 1)).batches(AGE, 9)
+    assert kept[0].tolist() == [1.0, 2.0, 4.0, 6.0]
+    whole = open_table(data, sf.Box({"sex": sex}), "row").native["sex"]
+    assert whole.to_list() == ["f", None, None, None, None, "m"]
+    assert capfd.readouterr().err == ""
