@@ -106,11 +106,11 @@ class Prepared:
     law: NoiseLaw | None
     guarantee: Guarantee
 
-    def errors(self, confidence: float) -> Errors:
-        """What error to expect."""
+    def errors(self, rows: int | None, confidence: float) -> Errors:
+        """What error to expect of so many records, whose number need not be public."""
         if self.law is None:
-            return _choosing(self.target).predict_ranks(self.basis, self.privacy, self.rows, confidence)
-        return self.target.predict(self.basis, self.box, self.law, self.rows, confidence)
+            return _choosing(self.target).predict_ranks(self.basis, self.privacy, rows, confidence)
+        return self.target.predict(self.basis, self.box, self.law, rows, confidence)
 
     def noise_words(self) -> str:
         """Where noise goes, or what is done instead."""
@@ -127,7 +127,7 @@ class Prepared:
         return event_of_release(self.law, self.guarantee, label, inside=inside)
 
     def draw(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
-        """Compute, charge, and only then let noise or chance decide; returns public numbers and the receipt."""
+        """Compute, charge, and only then open the door; returns public numbers and the receipt."""
         return self._choose(gathered, ledger) if self.law is None else self._perturb(gathered, ledger)
 
     def _perturb(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
@@ -183,6 +183,11 @@ def prepare(
     return Prepared(target, box, privacy, rows, chosen, noise, law, promise)
 
 
+def _public_rows(privacy: Privacy) -> bool:
+    """Whether the number of rows is public: only where neighbours replace single rows."""
+    return privacy.neighbours == "replace" and privacy.unit == "row"
+
+
 def _choosing(target: Target) -> Choosing:
     assert isinstance(target, Choosing)
     return target
@@ -207,9 +212,9 @@ def plan(
         positive_integer("n", n)
     if isinstance(basis, Tuned):
         raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
-    prepared = prepare(target, box, privacy, n, basis=basis, noise=noise)
+    prepared = prepare(target, box, privacy, n if _public_rows(privacy) else None, basis=basis, noise=noise)
     warn_of_random(prepared.guarantee.confidence, privacy, 2)
-    errors, epsilon = prepared.errors(probability("confidence", confidence)), privacy.epsilon or 0.0
+    errors, epsilon = prepared.errors(n, probability("confidence", confidence)), privacy.epsilon or 0.0
     return Plan(
         basis=prepared.basis,
         law=prepared.law,
@@ -253,7 +258,7 @@ def release(
     engine
         Where the records are, and what sums over them; the default works in memory.
     ledger
-        The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before any noise is drawn.
+        The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before anything is published.
 
     Formal guarantee: the release, and all that is ever computed from it, satisfies ``release.guarantee``.
     """
@@ -264,8 +269,7 @@ def release(
     with silently():
         records = engine.open(data, box, privacy.unit, target.columns)
         gathered = target.gather(records, box, engine)
-    # The number of rows is public only where neighbours replace single rows.
-    rows = gathered.rows if privacy.neighbours == "replace" and privacy.unit == "row" else None
+    rows = gathered.rows if _public_rows(privacy) else None
     tuned = tune(target, gathered, box, rows, privacy, basis, ledger)
     prepared = prepare(tuned.target, box, tuned.privacy, rows, basis=tuned.basis, noise=noise)
     warn_of_random(prepared.guarantee.confidence, privacy, 2)

@@ -619,6 +619,12 @@ def test_what_is_planned_is_what_is_released(target, noise):
     assert (plan.law, plan.guarantee) == (released.law, released.guarantee)
 
 
+def test_a_plan_does_not_settle_by_a_number_of_rows_that_is_private():
+    private = sf.Privacy(1.0, neighbours="add-remove")
+    few, many = (sf.plan(sf.KDE(0.1), LINE, private, n) for n in (500, 100_000))
+    assert few.basis == many.basis == sf.release(sf.KDE(0.1), np.linspace(0, 1, 500), LINE, private).basis
+
+
 def test_a_plan_refuses_what_a_release_would_refuse():
     """Numbers beyond 64 bits are found without any data."""
     wide, given = sf.BlackBox(lambda _: lambda x: x[:, 0], 1e-30, range=(-1e30, 1e30)), {"basis": sf.Bernstein(4)}

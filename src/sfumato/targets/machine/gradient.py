@@ -186,8 +186,8 @@ def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
         rows = root > (2.0**-31 if several else 2.0**-21)  # of the others next to nothing is left, or nothing at all
         if np.count_nonzero(rows) < len(rows) // 2:
             part = features[rows] * root[rows, None]
-        else:
-            part = features * root[:, None]
+        else:  # they count for nothing here too: what a record adds depends on itself alone
+            part = features * np.where(rows, root, 0.0)[:, None]
         whole = np.rint(part, out=None if several else part)
         total[0, k] += (whole.T @ whole).astype(np.int64)
         if several:

@@ -16,7 +16,7 @@ from sfumato.bases.machine.landmarks import Landmarks, feature_map
 from sfumato.bases.machine.losses import Hinge, Logistic, SmoothedHinge, SmoothedHuber, Squared
 from sfumato.core.box import Box
 from sfumato.targets.machine import solver
-from sfumato.targets.machine.gradient import BLOCK
+from sfumato.targets.machine.gradient import BLOCK, _add_curvature
 from sfumato.targets.machine.solver import Problem, Weights, evaluate, minimise
 
 RNG = np.random.default_rng(6)
@@ -355,3 +355,15 @@ def test_a_bad_start_and_near_copies_do_not_hold_newton_up(loss, monkeypatch):
         with monkeypatch.context() as m:
             counted(m, 2000)
             minimise(asked, 2.0**-19 if isinstance(loss, Hinge) else 2.0**-25, start)
+
+
+def test_a_record_far_from_a_sharp_corner_counts_the_same_among_any_others():
+    """A third of the records bend the loss next to nothing: how many of them stand in a block must not matter."""
+    roots = np.where(np.arange(3072) % 3 == 0, 2.0**-32, 1.0)[:, None]
+    features = np.full((3072, 2), 2.0**19)
+    few, many = np.zeros((2, 3, 1, 2, 2), dtype=np.int64)
+    _add_curvature(few, features, roots)
+    for part in (roots == 1.0, roots != 1.0):  # a block of those that bend it, and one of the others
+        chosen = part[:, 0]
+        _add_curvature(many, features[chosen], roots[chosen])
+    assert (few == many).all()
