@@ -83,7 +83,7 @@ class Truncated:
         return truncate_records(records, self.exponent, self.budget, self.norm)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 def test_fixed_point_sums_stay_within_their_enforced_certificate(norm, relation):

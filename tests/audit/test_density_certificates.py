@@ -390,7 +390,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("honest", [True, False])
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_releases_of_a_worst_pair_stay_within_epsilon_and_too_little_noise_does_not(monkeypatch, name, honest):

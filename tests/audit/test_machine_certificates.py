@@ -71,7 +71,7 @@ def output(target):
     return replace(target, mechanism="output")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", list(HUNTS))
 def test_no_hunted_pair_exceeds_a_certificate(name, small_blocks):
     """The last number says how much of the bound the hunter must reach: it does hunt."""
@@ -412,6 +412,7 @@ def test_negative_control_a_mean_over_a_private_number_of_rows_is_caught(small_b
     assert moved() > 1.5 * opened.certificate.bound
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_contradictions_far_beyond_the_expected_rows_do_not_hold_the_solver_up(delta, monkeypatch):
     """Many copies of a record with both labels, a huge C, one row expected: rounding errors drowned the tolerance."""

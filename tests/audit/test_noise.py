@@ -142,6 +142,7 @@ def fits_the_plane(drawn, scale, radius=6):
     return fits_cells(np.bincount(places, minlength=width**2 + 1), np.array([*chances, 1 - sum(chances)]))
 
 
+@pytest.mark.slow
 def test_l2_draws_have_the_enumerated_law_and_no_other():
     """4,000 draws; noise of three quarters the scale is told apart."""
     scale = Fraction(3, 2)

@@ -228,6 +228,7 @@ def plane_law(curve, strength, epsilon, delta):
 PLANE_CASES = [ATTAINED, (LOGISTIC, 8.0, 1.0), (Curve(0.05, 4.0), 20.0, 0.8)]
 
 
+@pytest.mark.slow
 def test_the_density_on_the_plane_is_one():
     for curve, strength, epsilon in PLANE_CASES:
         law = plane_law(curve, strength, epsilon, 1e-3)
@@ -251,6 +252,7 @@ def test_pure_noise_loses_at_most_epsilon_with_two_features(curve, strength, eps
     assert 0.4 * epsilon < loss <= epsilon
 
 
+@pytest.mark.slow
 def test_negative_control_half_the_noise_is_caught_with_two_features():
     curve, strength, epsilon = ATTAINED
     pure, gaussian = (plane_law(curve, strength, epsilon, delta) for delta in (0.0, 1e-5))
@@ -329,6 +331,7 @@ def forgetting_curvature(curve, strength, epsilon, delta):
     return calibrated(curve, strength, epsilon, delta, curvature=1e-12)
 
 
+@pytest.mark.slow
 def test_negative_control_forgetting_the_curvature_is_caught():
     """A strongly curved loss and little regularisation: where it bends, the Jacobian alone tells them apart."""
     curve, strength, epsilon = Curve(0.01, 1.0), 1.0, 1.0
@@ -458,6 +461,7 @@ def test_pure_noise_has_the_law_that_it_says():
     assert abs(error(lengths * 1.03)) > LIMIT and abs(error(lengths * 0.97)) > LIMIT
 
 
+@pytest.mark.slow
 def test_pure_noise_points_anywhere():
     """Four coordinates of 2,000 vectors: directions are uniform, lengths have a Gamma law (to 12 %)."""
     law = law_of("l2", 4)

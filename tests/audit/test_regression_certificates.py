@@ -110,7 +110,7 @@ def one_record_each(name, where):
     return np.array([statistic(pair([record])) for record in records], dtype=np.float64)
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("where", list(BOXES))

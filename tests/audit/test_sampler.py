@@ -187,6 +187,7 @@ def mean_shortfall(m, k, runs):
     return float(np.mean(tails))
 
 
+@pytest.mark.slow
 def test_sampled_bounds_fall_short_as_often_as_planned():
     """The share has mean 1/5 and deviation sqrt(4/150): one false alarm in 1e7 runs; 0.03 off is seen."""
     runs = 2500

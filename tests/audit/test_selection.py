@@ -77,7 +77,7 @@ def test_exponential_mechanism_has_bounded_range_and_so_eps_squared_over_eight_z
                 assert divergence <= alpha * epsilon**2 / 8 + mpf(10) ** -40
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LAWS)
 def test_samplers_follow_their_law(method):
     scores, sensitivity, epsilon, draws = np.array([0.0, 1.0, 2.5, 2.5]), 1.0, 1.5, 40_000
@@ -298,6 +298,7 @@ def test_above_threshold_stays_within_epsilon_and_halved_noise_is_caught():
     assert epsilon_lower_bound(*gates, 8000, late) > 1.0
 
 
+@pytest.mark.slow
 def test_ties_are_broken_evenly():
     picks = [selection.permute_and_flip(np.zeros(4), 1.0, 1.0) for _ in range(20_000)]
     assert fits_cells(np.bincount(picks, minlength=4), np.full(4, 0.25))

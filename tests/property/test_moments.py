@@ -141,6 +141,7 @@ def test_a_private_number_of_rows_chooses_nothing_and_is_not_published():
         assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.slow
 def test_columns_of_very_many_categories_pay_for_the_error_of_a_longer_recurrence():
     """A degree is at most 1024; categories may be more, and the error grows like their square (Theorem 4)."""
     count = 20_000

@@ -84,7 +84,7 @@ def test_laplace_rows_within_seven_standard_errors(row):
     assert abs(errors.mean() - row["mean_maxerr"]) <= 7 * standard_error
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 def test_the_default_noise_is_at_least_twice_smaller_than_the_papers(order):
     """Mean sup of release minus noise-free polynomial. At 2000 draws the smallest true ratio, 2.32 at order 1, lies

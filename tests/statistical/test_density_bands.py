@@ -124,6 +124,7 @@ def test_a_band_of_half_the_width_would_be_found_out(name):
     assert misses(name, 100, narrower=0.5) > allowed(100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [25, MANY])
 def test_bands_of_groups_cover(draws):
     """Each group's band holds with its own confidence; groups have as many records as they have."""
@@ -163,6 +164,7 @@ def test_the_default_band_does_not_promise_that():
     assert missed > allowed(25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [40, MANY])
 def test_bands_of_counts_cover(draws):
     for case, rows in (("private count", ROWS), ("missing values", ROWS - len(SMOOTH[::3]))):
@@ -174,6 +176,7 @@ def test_bands_of_counts_cover(draws):
         assert missed >= binom.ppf(ALPHA, draws, 0.2 / 4)  # not four times too cautious
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [20, MANY])
 def test_bands_of_marginals_and_slopes_cover(draws):
     box = sf.Box({"t": (0, 10), "u": (0, 1)})

@@ -116,6 +116,7 @@ def test_knorms_reject_three_percent(kind):
     assert not fits_distribution(radii(TOO_WIDE), law, cells=16)
 
 
+@pytest.mark.slow
 def test_knorm_directions_are_uniform():
     """Coordinates of an L2 draw divided by its norm: squares are Beta(1/2, (r-1)/2); of an L-infinity draw,
     given the largest, the others are uniform."""

@@ -134,6 +134,7 @@ def test_masses_are_unbiased_and_their_bound_is_tight(randomizer, lattice):
     assert 1 / 1.5 < ratio < 1 + SIGMAS * math.sqrt(2 / errors.size)
 
 
+@pytest.mark.slow
 def test_the_plan_predicts_what_is_measured():
     """Within 3 %, and 2,000 runs of 16 masses know it to half of one: an error of 3 % would be seen."""
     protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=4, seed=3)

@@ -171,7 +171,7 @@ OFTEN = [("kernel", "pure", 20), *(("normal", grant, 20) for grant in GRANTS)]
 SELDOM = [pytest.param(kind, grant, 150, marks=pytest.mark.slow) for kind in ("kernel", "normal") for grant in GRANTS]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("likelihood", "grant", "draws"), [*OFTEN, *SELDOM])
 def test_bands_of_probabilities_cover_the_plain_formula(likelihood, grant, draws):
     exact, count = posterior(likelihood), 0
@@ -223,6 +223,7 @@ def test_nadaraya_watson(basis):
     assert np.abs(wider - exact).max() > 3 * tolerance
 
 
+@pytest.mark.slow
 def test_nadaraya_watson_on_two_columns():
     records, wide = np.stack([PLACES, OTHERS], axis=1), [1.5, 2.0]
     points = np.stack([GRID, GRID[::-1]], axis=1)

@@ -107,6 +107,7 @@ def test_a_new_pair_exceeds_the_bound_no_more_often_than_promised(rule, m, gamma
         assert over >= binom.ppf(ALPHA, repeats, 1 - plan.k / (m + 1))
 
 
+@pytest.mark.slow
 def test_pac_fails_in_no_more_samplings_than_promised():
     """Of 1,000 samplings, those whose bound is below the 0.8 quantile of the distances."""
     repeats, gamma, rho = 1000, 0.2, 0.1

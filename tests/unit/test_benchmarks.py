@@ -228,6 +228,7 @@ def test_the_printed_mechanism_without_noise_has_the_error_of_its_approximation(
     assert regression_baselines.best_on_average([quiet], [3])[0][2] == 3
 
 
+@pytest.mark.slow
 def test_a_regression_table_judges_the_ratio(monkeypatch):
     monkeypatch.setattr(regression, "REPEATS", 3)
     monkeypatch.setattr(regression, "TRIALS", 2)
@@ -474,6 +475,7 @@ def test_the_plain_target_is_the_kernel_estimate(monkeypatch):
     assert sampler.lattice_density(records) == pytest.approx(own, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_sampler_is_judged_against_what_was_asked(monkeypatch):
     monkeypatch.setattr(sampler, "ROWS", 30)
     for name, few in (("EXAMPLE_REPEATS", 5), ("SEEDS", 2), ("FAST", 1), ("SLOW", 1), ("ROUNDS", 1)):

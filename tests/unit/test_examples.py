@@ -122,6 +122,7 @@ def test_priestley_chao_is_proved_and_sampled():
     assert 2 < noise < 65
 
 
+@pytest.mark.slow
 def test_kmeans_finds_the_blobs_and_pays_for_every_round():
     found = example("kmeans")
     # Eight units are 640 in the sum of a cluster of 4000, 21 times the scale 30 of the noise: 60 exp(-21) < 1e-7.
@@ -147,6 +148,7 @@ def test_the_curve_is_within_its_band_and_gaps_lose_whole_years():
     assert np.abs(flat - 140).max() < 2
 
 
+@pytest.mark.slow
 def test_naive_bayes_is_right_and_certain_of_what_noise_cannot_change():
     found = example("naive_bayes")
     model, others = found["model"], found["others"]

@@ -366,6 +366,7 @@ def test_plot_and_report(sfumato, files, tmp_path):
     assert "What was published" in page and "release[&#39;F&#39;]" in page
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell, files, tmp_path):
     result = shell("density", files / "cohort.csv", *AGE, *QUICK, "--json")
     assert result.returncode == 0 and result.stderr == ""

@@ -142,6 +142,7 @@ class TestPayingAccount:
             paying_account(Context(ledger=tmp_path / "c.db", account="x"))
 
 
+@pytest.mark.slow  # those of other commands start and end the same way
 def test_a_process_of_its_own(shell):
     assert shell("ledger", "create", "b.db", "clinic", "--epsilon", "1").returncode == 0
     data = json.loads(shell("ledger", "remaining", "b.db", "--json").stdout)

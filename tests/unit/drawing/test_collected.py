@@ -134,6 +134,7 @@ def test_bars_and_whiskers_are_the_tables_of_the_release():
     assert np.isnan(np.diag(pairs.values)).all()
 
 
+@pytest.mark.slow
 def test_many_columns_are_cut_and_it_is_said():
     columns = {f"question {j}": YESNO for j in range(MOST_PAIRED + 3)}
     release = marginals(columns)

@@ -78,6 +78,7 @@ def test_where_nothing_is_known_at_all_the_release_is_drawn():
     left.figure.canvas.draw()
 
 
+@pytest.mark.slow
 def test_three_columns_are_drawn_one_by_one_with_the_others_in_the_middle():
     release = curve(SPACE)
     seen = face_of(release, 0.95).picture()

@@ -197,7 +197,7 @@ class TestFrames:
             found = model.score_samples(some)
         assert np.array_equal(found, model.score_samples(self.frame(make, "age", "bmi", values=AGES[:20])))
 
-    @pytest.mark.few(3)
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("names", [("age",), ("age", "bmi", "weight"), ("age", "weight")])
     def test_names_must_be_those_of_the_bounds(self, make, names):
         with pytest.raises(SchemaError, match="names must be those of bounds"):

@@ -57,7 +57,7 @@ def fit(kind, rows, y=None, **options):
     return model.fit(rows) if kind == "density" else model.fit(rows, labels(kind, len(rows)) if y is None else y)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @EACH
 def test_no_row_of_a_list_raises_or_warns(kind):
     with warnings.catch_warnings(), np.errstate(all="raise"):

@@ -93,6 +93,7 @@ def test_too_many_classes_have_no_picture():
     assert "<svg" not in page and "this classifier has too many classes for one" in words(page)
 
 
+@pytest.mark.slow
 def test_many_columns_are_counted_not_named(quick):
     assert "Naive Bayes classifier of ill from 7 columns" in quick(
         bayes({f"x{i}": (0, 1) for i in range(7)}, count=200)
@@ -112,6 +113,7 @@ def test_nothing_that_was_named_is_code_and_pages_are_valid(likelihood):
     assert len(identifiers) == len(set(identifiers))
 
 
+@pytest.mark.slow
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch, release):
     release.save(tmp_path / "it's.sfumato")
     release.report(tmp_path / "it's.html")

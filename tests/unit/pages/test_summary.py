@@ -176,7 +176,7 @@ def test_nothing_that_was_named_is_code_and_pages_are_valid():
     assert len(identifiers) == len(set(identifiers))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [MIXED, WARD])
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch, columns):
     matplotlib = pytest.importorskip("matplotlib")

@@ -59,6 +59,7 @@ def tried(how, files, seconds):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are set as on Linux")
 def test_no_number_in_any_file_takes_time_or_memory(files):
     found = tried("few", files, 300)
@@ -104,7 +105,7 @@ WIDE = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WIDE)
 def test_many_columns_take_no_time(files, name, tmp_path):
     kind, columns, change = WIDE[name]
