@@ -108,7 +108,6 @@ class Check:
         start = time.process_time()
         assert failing(session, tests) is None, "the tests fail without any change"
         allowed = max(SECONDS, 2 * int(time.process_time() - start))
-        say(f"{self.name}: {len(tests)} tests")
         for mutant in mutants(self.file.read_text(), str(self.file), lambda name: self.part in name):
             outcome, place = run(session, tests, module, mutant, allowed)
             self.count[outcome] += 1
@@ -117,10 +116,9 @@ class Check:
                 tests.insert(0, tests.pop(place))
             if outcome == "survived":
                 self.survivors.append(mutant)
-            if outcome == "survived" or self.verbose:
-                say(f"  {self.name}.py:{mutant.line} `{mutant.name}` {outcome} {killer}")
-            if outcome != "survived" and f"`{mutant.name}`" in self.explained:
-                say(f"  {self.name}.py:{mutant.line} `{mutant.name}` is explained, yet {outcome}")
+            explained = f"`{mutant.name}`" in self.explained
+            if self.verbose or (outcome == "survived") != explained:
+                say(f"  {self.name}.py:{mutant.line} `{mutant.name}` {outcome} {killer}{' (explained)' * explained}")
         return True
 
 
@@ -182,18 +180,16 @@ def main() -> int:
     asked = parser.parse_args()
     text = EXPLAINED.read_text() if EXPLAINED.exists() else ""
     unexplained = 0
-    rows = ["| module | mutants | killed | timeouts | survived, explained | survived |", "|---|---|---|---|---|---|"]
+    say("| module | mutants | killed | timeouts | survived, explained | survived |\n|---|---|---|---|---|---|")
     for name in asked.modules:
         check = Check(name, asked.part, asked.verbose, text)
         files = [str(ROOT / "tests" / path) for path in (f"unit/core/test_{name}.py", *TESTS[name])]
         if pytest.main([*OPTIONS, *files], plugins=[check]):
             sys.exit(f"{name}: its tests could not be collected, or fail without any change; run them")
-        explained = sum(f"`{mutant.name}`" in text for mutant in check.survivors)
-        left = len(check.survivors) - explained
-        unexplained += left
-        total = sum(check.count.values())
-        rows.append(f"| {name} | {total} | {check.count['killed']} | {check.count['timeout']} | {explained} | {left} |")
-    say("\n".join(rows))
+        left = [mutant for mutant in check.survivors if f"`{mutant.name}`" not in text]
+        killed, late, total = check.count["killed"], check.count["timeout"], sum(check.count.values())
+        say(f"| {name} | {total} | {killed} | {late} | {len(check.survivors) - len(left)} | {len(left)} |")
+        unexplained += len(left)
     return 1 if unexplained else 0
 
 

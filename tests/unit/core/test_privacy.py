@@ -235,7 +235,8 @@ def test_the_central_model_and_certainty_are_the_default():
 def test_pure_epsilon_at_delta_is_never_rounded_down(epsilon):
     """Where ``1 - share`` is small, too; against 50 digits."""
     guarantee = Guarantee(epsilon, 0.0, None, None, "replace", "row")
-    for part in (1e-9, 1e-3, 0.1, 0.3, 0.5, 0.77, 0.9, 0.99, 0.999999):
+    near_one = [1 - 1e-6 * (1 + i / 7) for i in range(12)]
+    for part in (1e-9, 1e-3, 0.1, 0.3, 0.5, 0.77, 0.9, 0.99, *near_one):
         with mpmath.workdps(50):
             loss = mpmath.mpf(epsilon)
             delta = float(part / (1 + mpmath.exp(-loss)))

@@ -243,7 +243,13 @@ def test_probabilities_stay_within_those_of_the_ends():
     assert (chances[4] == chances[1]).all() and (chances[5] == chances[0]).all()  # beyond an end: the end
 
 
-@pytest.mark.parametrize(("public", "shift"), [(-2, -1.0), (0, -1.0), (0.2, -0.6), (0.5, 0.0), (0.9, 0.8), (3, 1.0)])
+FAR = 2.0**53 + 2  # from here on a double cannot tell whether 1 was taken away
+
+
+@pytest.mark.parametrize(
+    ("public", "shift"),
+    [(-FAR, -1.0), (-2, -1.0), (0, -1.0), (0.2, -0.6), (0.5, 0.0), (0.9, 0.8), (3, 1.0), (FAR, 1.0)],
+)
 def test_likelihoods_follow_their_formula(public, shift):
     found = likelihoods(np.ones(1), np.array([public]), 0.3)
     assert found.tolist() == [pytest.approx(math.exp(0.3 * shift) * 2**52, rel=1e-15)]

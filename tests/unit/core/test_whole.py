@@ -95,3 +95,14 @@ def test_a_map_is_applied_digit_by_digit_where_its_sums_could_wrap_around(number
     assert numbers_of(found).tolist() == [3 * number - 2**41, 0, number + 2**41]
     assert len(seen) == times
     assert times == 1 or max(seen) < 2**8
+
+
+def test_the_largest_map_is_applied_and_no_larger_one():
+    assert numbers_of(map_counts(lambda x: 2**53 * x, wide([1]), 2**53)).tolist() == [2**53]
+    with pytest.raises(AssertionError, match="64 bits"):
+        map_counts(lambda x: x, wide([1]), 2**54)
+
+
+@pytest.mark.parametrize("numbers", [[2**70, 1], [1, 2**70], [2**100 - 1, 0], [5, 2**48]])
+def test_a_single_number_of_many_bits_is_mapped_with_all_of_them(numbers):
+    assert numbers_of(map_counts(lambda x: 2 * x, wide(numbers), 2)).tolist() == [2 * number for number in numbers]
