@@ -231,7 +231,7 @@ def test_the_central_model_and_certainty_are_the_default():
     assert (guarantee.model, guarantee.confidence) == ("central", 1.0)
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 30.0])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1.0, 5.0, 16.0, 20.0, 30.0])
 def test_pure_epsilon_at_delta_is_never_rounded_down(epsilon):
     """Where ``1 - share`` is small, too; against 50 digits."""
     guarantee = Guarantee(epsilon, 0.0, None, None, "replace", "row")
