@@ -17,7 +17,7 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[all,test,check]"
 	touch $@
 
-demo: $(VENV)/ready  ## publish two functions of a simulated clinic into demo/
+demo: $(VENV)/ready  ## publish a curve, a map and a classifier of a simulated clinic into demo/
 	$(BIN)/sfumato demo --folder demo
 
 # each of the two workers keeps to its part of the list, so that what a module's tests share is made once
@@ -49,7 +49,7 @@ format: $(VENV)/ready  ## put the code into shape
 $(BENCH)/ready: pyproject.toml Makefile
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all]" "opendp>=0.16" KDEpy scikit-learn
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[all,dask,postgres,spark,tight]" "opendp>=0.16" KDEpy scikit-learn
 	touch $@
 
 # diffprivlib needs an older scikit-learn than the others

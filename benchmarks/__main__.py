@@ -14,11 +14,19 @@ import sfumato
 from benchmarks.tables import show
 
 NAMES = (
-    "noise", "evaluation", "ledger", "footprint", "density", "density-speed", "machines", "machines-speed",
-    "statistics", "sampler", "regression", "naive-bayes", "queries", "local",
+    "noise", "evaluation", "ledger", "team-ledger", "footprint", "density", "density-speed", "bands", "machines",
+    "machines-speed", "statistics", "quantiles", "sampler", "regression", "naive-bayes", "queries", "local",
+    "local-learning", "scaling", "suite-densities", "suite-frequencies", "suite-quantities",
+    "suite-classification",
 )  # fmt: skip
 # A file called statistics.py would hide Python's own from scripts in this folder.
-MODULES = {"statistics": "everyday"}
+MODULES = {
+    "statistics": "everyday",
+    "suite-densities": "suite.densities",
+    "suite-frequencies": "suite.frequencies",
+    "suite-quantities": "suite.quantities",
+    "suite-classification": "suite.classification",
+}
 
 
 def main(wanted: list[str]) -> None:

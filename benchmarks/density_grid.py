@@ -56,6 +56,7 @@ def families() -> dict[str, np.ndarray]:
 def bases(bandwidth: float, epsilon: float) -> list[Any]:
     """What is considered: a grid of lattices, whatever the library's own list holds, and Bernstein lattices."""
     found = dict.fromkeys(p.basis for p in predicted_lattices(bandwidth, epsilon))
+    found[sf.KDE(bandwidth).choose_basis(BOX, RECORDS, sf.Privacy(epsilon=epsilon))] = None
     for spacing in SPACINGS:
         points = (max(2, round(1 / (spacing * bandwidth)) + 1),)
         for width in WIDTHS:
@@ -114,7 +115,7 @@ def sup_errors(lattice: Lattice, epsilon: float, draws: int, seed: int) -> np.nd
 def nearest_measures(shares: np.ndarray, masses: np.ndarray, variance: float) -> np.ndarray:
     """The problem of ``bases.density.measure.nearest_measure``, for many rows of masses at once, in one dimension."""
     count, draws = len(shares), len(masses)
-    rough = measure.ROUGHNESS * variance * count**3
+    rough = measure.preference(variance, (count,))[0]
     bend = np.diag(np.r_[1.0, np.full(count - 2, 2.0), 1.0]) - np.eye(count, k=1) - np.eye(count, k=-1)
     curvature, pull = shares @ shares.T + rough * bend, masses @ shares.T
     steep = float(shares.sum(axis=0).max() * shares.sum(axis=1).max()) + 4 * rough

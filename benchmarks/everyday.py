@@ -94,7 +94,11 @@ def truth(statistic: str, column: Column, values: np.ndarray) -> np.ndarray:
 
 def released(statistic: str, known: Told, values: np.ndarray, epsilon: float, missing: str) -> np.ndarray:
     """So many real releases, one line each."""
-    settings: dict[str, Any] = {"histogram": {"bins": BINS}, "quantiles": {"probabilities": QUARTILES}}
+    settings: dict[str, Any] = {  # the peers give no limits either
+        "histogram": {"bins": BINS},
+        "median": {"interval": "none"},
+        "quantiles": {"probabilities": QUARTILES, "interval": "none"},
+    }
     target = sf.Statistic(statistic, "value", missing=missing, **settings.get(statistic, {}))
     box, privacy, handed = sf.Box({"value": known.kind}), sf.Privacy(epsilon=epsilon), values / known.step
     releases = (sf.release(target, handed, box, privacy) for _ in range(REPEATS[statistic]))

@@ -38,8 +38,8 @@ with tempfile.TemporaryDirectory() as folder:
     for name, value, a, b in zip(means.labels[0], means.value, *means.interval(), strict=True):
         print(f"mean {name}: {value:.2f}, between {a:.2f} and {b:.2f}")
 
-    # Nothing is missing among the ages, and everybody may know it; a third of the grant pays for the intervals.
-    quartiles = publish(sf.Statistic("quantiles", "age", missing="none", interval_share=1 / 3), 0.6)
+    # Values and limits come from the same noisy counts.
+    quartiles = publish(sf.Statistic("quantiles", "age"), 0.6)
     for level, value, a, b in zip(quartiles.labels[0], quartiles.value, *quartiles.interval(), strict=True):
         print(f"quantile {level} of age: {value:.2f}, between {a:.2f} and {b:.2f}")
 

@@ -1,4 +1,4 @@
-"""Collect without being trusted: every person's device sends one randomised bit, and the server learns a density.
+"""Collect without being trusted: every person's device sends one randomised report, and the server learns a density.
 
 Run it: ``python examples/local_model.py``. The patients are simulated; no real person is in them.
 """
@@ -17,7 +17,7 @@ box = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 protocol = sf.local.Density(box, epsilon=1.0, lattice=11)
 print(sf.local.plan(protocol, people=people), "\n")
 
-# On a device: one record in, one report out. It is 11 bytes long, one bit of which is information.
+# On a device: one record in, one report out. It is 11 bytes long, one of which is information.
 report = protocol.encode({"age": 44.0, "bmi": 23.5}, user=0)
 print("a report:", report.hex())
 

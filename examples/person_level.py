@@ -18,13 +18,14 @@ PUBLIC_VISITS = 8000  # a public constant; dividing by the actual number of rows
 
 
 def fit(table):
-    """Sums of clipped blood pressure near each age, over a public constant."""
-    age, bp = np.asarray(table["age"]), np.clip(np.asarray(table["bp"]), 60, 220)
+    """Sums of blood pressure near each age, over a public constant; columns with bounds are clipped to them."""
+    age, bp = np.asarray(table["age"]), np.asarray(table["bp"])
     return lambda points: (np.exp(-((points - age) ** 2) / 200) * bp).sum(axis=1) / PUBLIC_VISITS
 
 
-# Adding or removing one row moves the curve by at most 220 / 8000; a person has up to 3 rows.
-target = sf.BlackBox(fit, sensitivity=220 / PUBLIC_VISITS, columns=["age", "bp"])
+# Adding or removing one row moves the curve by at most 220 / 8000; up to 3 rows of a person count. Which of them is
+# chosen by the columns with bounds, so that the order of the table has no say.
+target = sf.BlackBox(fit, sensitivity=220 / PUBLIC_VISITS, columns={"age": (20, 90), "bp": (60, 220)})
 unit = sf.Person("patient", max_rows=3)
 privacy = sf.Privacy(epsilon=2.0, neighbours="add-remove", unit=unit)
 release = sf.release(target, visits, sf.Box({"age": (20, 90)}), privacy, basis=sf.Bernstein(degree=8, order=2))

@@ -28,3 +28,18 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of this run's own; tests that need it are skipped where there can be none."""
+    from servers.postgres import Server, missing
+
+    if (why := missing()) is not None:
+        pytest.skip(why)
+    from sfumato.accounting.store import close_all
+
+    server = Server().start()
+    yield server
+    close_all()
+    server.remove()

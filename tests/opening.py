@@ -7,6 +7,7 @@ from sfumato.core.whole import Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Counts
+from sfumato.engines.tables import open_table
 from sfumato.engines.totals import Totals
 
 
@@ -36,6 +37,11 @@ def counted(data, box, shape, unit="row", engine=None):
     engine = engine or MemoryEngine()
     totals = engine.fold(engine.open(data, box, unit), Counts(Cells(box, shape)))
     return totals.rows, totals.counts(shape)
+
+
+def places_kept(frame, box, unit, columns=None):
+    """Which rows of a pandas frame count."""
+    return open_table(frame.assign(place=np.arange(len(frame))), box, unit, columns).native["place"].to_numpy()
 
 
 def chunks_of(table, box, rows=1000):

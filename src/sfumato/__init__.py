@@ -16,8 +16,9 @@ from sfumato._version import __version__
 from sfumato.upwards import UPWARDS as _UPWARDS
 
 if TYPE_CHECKING:
-    from sfumato import errors, local, noise, oracles
+    from sfumato import engines, errors, local, noise, oracles
     from sfumato.accounting.ledger import Account, Ledger
+    from sfumato.accounting.tight import Composed, composed
     from sfumato.bases.density.binning import Binning, SplitLattice
     from sfumato.bases.lattice.bernstein import Bernstein, Step
     from sfumato.bases.lattice.smoothness import Hoelder, Linear, Smooth
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from sfumato.bases.machine.landmarks import Coordinates, Landmarks
     from sfumato.bases.machine.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.bases.moments.cosine import Cosines
-    from sfumato.bounding import private_bounds
+    from sfumato.bounds import private_bounds
     from sfumato.boxfile import read_box
-    from sfumato.choosing import AboveThreshold, select
-    from sfumato.core.box import Box, Categorical, Integer, Periodic
+    from sfumato.core.box import Box, Categorical, Date, Integer, Periodic
     from sfumato.core.certificate import Certificate
     from sfumato.core.neighbours import Person
     from sfumato.core.privacy import Guarantee, Privacy
@@ -45,9 +45,10 @@ if TYPE_CHECKING:
     from sfumato.releases.summary.models import Model
     from sfumato.releases.summary.summary import SummaryRelease
     from sfumato.releases.value import ValueRelease
-    from sfumato.sampler.estimating import sample_sensitivity
+    from sfumato.sampler.estimate import sample_sensitivity
     from sfumato.sampler.plans import SamplerPlan, sampler_plan
-    from sfumato.summarizing import summarize
+    from sfumato.selection import AboveThreshold, select
+    from sfumato.summary import summarize
     from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
     from sfumato.targets.density.density import KDE
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
-    "AboveThreshold": "choosing",
+    "AboveThreshold": "selection",
     "Account": "accounting.ledger",
     "Answer": "releases.summary.answers",
     "Bernstein": "bases.lattice.bernstein",
@@ -72,11 +73,13 @@ _HOMES = {
     "Box": "core.box",
     "Categorical": "core.box",
     "Certificate": "core.certificate",
+    "Composed": "accounting.tight",
     "Coordinates": "bases.machine.landmarks",
     "CosineMoments": "targets.moments",
     "Cosines": "bases.moments.cosine",
     "Csv": "engines.files",
     "CurveRelease": "releases.curve",
+    "Date": "core.box",
     "DensityRelease": "releases.density.density",
     "FunctionRelease": "releases.function",
     "GroupedDensityRelease": "releases.density.grouped",
@@ -119,15 +122,16 @@ _HOMES = {
     "UserKernel": "bases.machine.kernels",
     "UserLoss": "bases.machine.losses",
     "ValueRelease": "releases.value",
+    "composed": "accounting.tight",
     "load": "releases.io",
     "plan": "pipeline",
-    "private_bounds": "bounding",
+    "private_bounds": "bounds",
     "read_box": "boxfile",
     "release": "pipeline",
-    "sample_sensitivity": "sampler.estimating",
+    "sample_sensitivity": "sampler.estimate",
     "sampler_plan": "sampler.plans",
-    "select": "choosing",
-    "summarize": "summarizing",
+    "select": "selection",
+    "summarize": "summary",
 }
 
 __all__ = [
@@ -142,11 +146,13 @@ __all__ = [
     "Box",
     "Categorical",
     "Certificate",
+    "Composed",
     "Coordinates",
     "CosineMoments",
     "Cosines",
     "Csv",
     "CurveRelease",
+    "Date",
     "DensityRelease",
     "FunctionRelease",
     "GroupedDensityRelease",
@@ -188,6 +194,8 @@ __all__ = [
     "UserLoss",
     "ValueRelease",
     "__version__",
+    "composed",
+    "engines",
     "errors",
     "load",
     "local",
@@ -205,7 +213,13 @@ __all__ = [
 
 
 # What releases do with the help of rooms above them.
-_HELPERS = {"plot": "drawing.plot", "report": "pages.write", "card": "pages.card", "ask": "expressions.ask"}
+_HELPERS = {
+    "save": "releases.writer.save",
+    "plot": "drawing.plot",
+    "report": "pages.write",
+    "card": "pages.card",
+    "ask": "expressions.ask",
+}
 
 
 def _later(place: str) -> Any:
@@ -218,7 +232,7 @@ _UPWARDS.update({what: _later(place) for what, place in _HELPERS.items()})
 
 
 # Which extra brings an optional dependency, for the error when it is missing.
-_EXTRAS = {"sqlalchemy": "ledger"}
+_EXTRAS = {"sqlalchemy": "ledger", "dp_accounting": "tight"}
 
 
 def __getattr__(name: str) -> Any:
@@ -232,7 +246,7 @@ def __getattr__(name: str) -> Any:
 
             extra = _EXTRAS[error.name]
             raise MissingExtraError(f"sf.{name} needs {error.name}: pip install 'sfumato[{extra}]'") from None
-    if name in ("errors", "local", "noise", "oracles"):
+    if name in ("engines", "errors", "local", "noise", "oracles"):
         return import_module(f"sfumato.{name}")
     raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
 

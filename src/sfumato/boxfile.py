@@ -3,7 +3,11 @@
     [columns.age]
     low = 0
     high = 110
-    kind = "integer"          # or "periodic"; "interval" when left out
+    kind = "integer"          # or "periodic" (with whole = true: whole numbers); "interval" when left out
+
+    [columns.visit]
+    low = 2020-01-01          # or a time: 2020-01-01T08:00:00, 2020-01-01T08:00:00Z
+    high = 2025-01-01
 
     [columns.sex]
     categories = ["f", "m"]   # instead of bounds
@@ -21,16 +25,17 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sfumato.checks import finite_number, one_of, positive_number, shown
+from sfumato.checks import did_you_mean, finite_number, one_of, positive_number, shown
 from sfumato.codec import NUMERIC
-from sfumato.core.box import Box, Categorical, Column, Interval
+from sfumato.core.box import Box, Categorical, Column, Date, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError, SfumatoError
 
 _TOP = ("columns", "max_norm")
-_COLUMN = ("low", "high", "kind", "categories")
+_COLUMN = ("low", "high", "kind", "whole", "categories")
 _TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
 _LONGEST_HEADER = 2**20
@@ -77,7 +82,9 @@ def _refuse_unknown(table: Mapping[str, Any], allowed: Sequence[str], where: str
     for key in table:
         if key not in allowed:
             hint = "; max_norm belongs above the first [columns...]" if key == "max_norm" else ""
-            raise ParameterError(f"{where}unknown key {key!r}; allowed are {', '.join(allowed)}{hint}")
+            raise ParameterError(
+                f"{where}unknown key {key!r}; allowed are {', '.join(allowed)}{hint}{did_you_mean(key, allowed)}"
+            )
 
 
 def _column(name: str, table: object) -> Column:
@@ -92,7 +99,7 @@ def _column(name: str, table: object) -> Column:
 
 
 def _categorical(table: Mapping[str, Any]) -> Categorical:
-    for key in ("low", "high", "kind"):
+    for key in ("low", "high", "kind", "whole"):
         if key in table:
             raise ParameterError(f"give either categories or low and high, got both categories and {key}")
     values = table["categories"]
@@ -113,15 +120,28 @@ def _numeric(table: Mapping[str, Any]) -> Interval:
             f"{' and '.join(missing)} missing: give low and high, or categories; bounds are public knowledge and "
             "never taken from the data"
         )
-    kind = one_of("kind", table.get("kind", "interval"), tuple(NUMERIC))
-    return NUMERIC[kind](finite_number("low", table["low"]), finite_number("high", table["high"]))
+    dates = [isinstance(table[key], date) for key in ("low", "high")]
+    kind = one_of("kind", table.get("kind", "date" if any(dates) else "interval"), tuple(NUMERIC))
+    if (kind == "date") != all(dates):
+        raise ParameterTypeError(
+            f"low and high must both be dates such as 2020-01-31 (not in quotes) where kind is 'date', and numbers "
+            f"elsewhere, got kind={kind!r}, low={shown(table['low'])}, high={shown(table['high'])}"
+        )
+    if kind == "date":
+        return Date(table["low"], table["high"])
+    bounds = finite_number("low", table["low"]), finite_number("high", table["high"])
+    if "whole" not in table:
+        return NUMERIC[kind](*bounds)
+    if kind != "periodic":
+        raise ParameterError(f'whole belongs to kind = "periodic", got kind={kind!r}; whole numbers are "integer"')
+    return Periodic(*bounds, whole=table["whole"])
 
 
 # --- templates --------------------------------------------------------------------------------------------
 
 
 def column_types(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
-    """The names and types of a table's columns: ``number``, ``text``, ``other`` or, in CSV, ``unknown``.
+    """The names and types of a table's columns: ``number``, ``date``, ``text``, ``other`` or, in CSV, ``unknown``.
 
     Nothing but the schema is read: of a CSV file the first line, of a Parquet file its footer.
 
@@ -175,6 +195,8 @@ def _arrow_type(kind: Any) -> str:
 
     if types.is_dictionary(kind):
         kind = kind.value_type
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return "date"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind):
         return "number"
     return "text" if types.is_string(kind) or types.is_large_string(kind) or "string_view" in str(kind) else "other"
@@ -191,12 +213,17 @@ _NUMBER = """\
 # high =
 # kind = "interval"  # or "integer", "periodic"
 """
+_DATE = """\
+# low =   # a date, or a time with or without a zone: 2020-01-31, 2020-01-31T08:00:00, 2020-01-31T08:00:00Z
+# high =
+"""
 _TEXT = '# categories = ["...", "..."]\n'
 _BODIES = {
     "number": f"# type: number\n{_NUMBER}",
     "text": f"# type: text\n{_TEXT}",
-    "unknown": f"# type: unknown; bounds for a number, categories for text\n{_NUMBER}{_TEXT}",
-    "other": "# type: neither number nor text; remove this column\n",
+    "date": f"# type: date or time\n{_DATE}",
+    "unknown": f"# type: unknown; bounds for a number or a date (2020-01-31), categories for text\n{_NUMBER}{_TEXT}",
+    "other": "# type: neither number nor text nor date; remove this column\n",
 }
 
 

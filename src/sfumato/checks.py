@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from numbers import Integral, Number, Real
 
@@ -57,7 +59,7 @@ def positive_integer(name: str, value: object) -> int:
 
 def shown(value: object) -> str:
     """A value as an error shows it: data in the wrong place are private, and only their type is named."""
-    plain = value is None or isinstance(value, Number) or (isinstance(value, str) and len(value) < 100)
+    plain = value is None or isinstance(value, Number | date) or (isinstance(value, str) and len(value) < 100)
     plain = plain or type(value).__module__.startswith("sfumato.")  # a public object of ours
     return repr(value) if plain else type(value).__name__
 
@@ -76,11 +78,65 @@ def whole_number(name: str, value: object, low: int, high: int) -> int:
     return value
 
 
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """The end of a refusal: which known name is near the one that was given; nothing where none is.
+
+    Near misses are looked for among public names only: of columns, declared categories, options, accounts.
+
+    >>> did_you_mean("Agee", ["age", "bmi"]), did_you_mean("height", ["age", "bmi"])
+    ("; did you mean 'age'?", '')
+    """
+    import unicodedata
+    from difflib import get_close_matches  # only for those who are refused
+
+    folded = {str(word).casefold(): str(word) for word in known}
+    found = get_close_matches(unicodedata.normalize("NFKC", str(name)).casefold(), folded, 1)
+    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+
+
+def category_list(categories: object) -> tuple[str, ...] | tuple[int | float, ...]:
+    """Return categories as a tuple, refusing what is not two or more different texts, or numbers."""
+    if isinstance(categories, str) or not isinstance(categories, Sequence):
+        raise ParameterTypeError(f"categories must be a list, got categories={shown(categories)}")
+    found = tuple(categories)
+    text = [isinstance(c, str) for c in found]
+    if not all(text) and (any(text) or not all(_is_number(c) for c in found)):
+        raise ParameterTypeError(
+            f"categories must be all text or all numbers below 1e99, got categories={shown(found)}"
+        )
+    if len(found) < 2 or len(set(found)) < len(found):
+        raise ParameterError(f"categories must be two or more different values, got {found!r}")
+    if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for c in found for letter in str(c)):
+        raise ParameterError(
+            f"categories must be text that can be stored, without NUL or lone surrogates, got {found!r}"
+        )
+    return found
+
+
+def _is_number(c: object) -> bool:
+    return isinstance(c, int | float) and abs(c) < 1e99  # a hundred digits are what a file's reader takes
+
+
+def named_items(name: str, given: object) -> list[tuple[str, object]]:
+    """Names with what they stand for: of a mapping, or of a list, whose entries are called ``x0, x1, ...``."""
+    array = hasattr(type(given), "__array_finalize__")  # of numpy's: a series would be data in the wrong place
+    if isinstance(given, Mapping):
+        items = list(given.items())
+    elif array or (isinstance(given, Sequence) and not isinstance(given, str)):
+        items = [(f"x{place}", one) for place, one in enumerate(given)]  # type: ignore[arg-type, var-annotated]
+    else:
+        raise ParameterTypeError(f"{name} must be a mapping or a list of bounds, got {shown(given)}")
+    if not items or not all(isinstance(key, str) and key for key, _ in items):
+        raise ParameterError(f"a box needs at least one column, each with a name, got {given!r}")
+    return items
+
+
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """Return ``value``, refusing what is not one of the ``allowed`` words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise ParameterError.of(name, f"must be one of {words}, got {name}={shown(value)}")
+        near = did_you_mean(value, allowed) if isinstance(value, str) else ""
+        raise ParameterError.of(name, f"must be one of {words}, got {name}={shown(value)}{near}")
     return value
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sfumato.checks import one_of, positive_number, probability, shown, whole_number
-from sfumato.core.box import Box, Categorical, Column, Integer, Interval, Periodic
+from sfumato.core.box import Box, Categorical, Column, Date, Integer, Interval, Periodic
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import RELATIONS, Person, Unit
@@ -28,7 +28,7 @@ from sfumato.errors import FileFormatError, MissingFileError, ParameterError, Pa
 from sfumato.harmless import printable
 from sfumato.laws import LocalLaw
 
-NUMERIC: dict[str, type[Interval]] = {"interval": Interval, "integer": Integer, "periodic": Periodic}
+NUMERIC: dict[str, type[Interval]] = {"interval": Interval, "integer": Integer, "periodic": Periodic, "date": Date}
 LARGEST_COUNT = 2**62 - 1  # of rows, reports, entries: what 64 bits hold
 # A hostile fraction such as 1e999999999 would expand to gigabytes; real ones have a few hundred digits.
 _FRACTION = re.compile(r"[0-9]{1,1000}(/[0-9]{1,1000})?")
@@ -54,11 +54,18 @@ def exact_keys(data: Mapping[str, Any], keys: set[str], what: str) -> None:
 
 def encode_box(box: Box) -> dict[str, Any]:
     """Plain data for a box."""
-    columns = []
-    for name, c in zip(box.names, box.columns, strict=True):
-        body = {"categories": list(c.categories)} if isinstance(c, Categorical) else {"low": c.low, "high": c.high}
-        columns.append({"name": name, "kind": c.kind, **body})
+    columns = [
+        {"name": name, "kind": c.kind, **_encode_column(c)} for name, c in zip(box.names, box.columns, strict=True)
+    ]
     return {"columns": columns, "named": box.named, "max_norm": box.max_norm}
+
+
+def _encode_column(column: Column) -> dict[str, Any]:
+    """Bounds, dates among them as text, which says whether they are in UTC; or categories."""
+    if isinstance(column, Categorical):
+        return {"categories": list(column.categories)}
+    whole = {"whole": True} if getattr(column, "whole", False) else {}
+    return {**dict(zip(("low", "high"), column.bounds, strict=True)), **whole}
 
 
 def decode_box(data: Mapping[str, Any]) -> Box:
@@ -67,11 +74,15 @@ def decode_box(data: Mapping[str, Any]) -> Box:
     specs: dict[str, Column] = {}
     for c in data["columns"]:
         bounds = {"categories"} if c["kind"] == "categorical" else {"low", "high"}
-        exact_keys(c, {"name", "kind", *bounds}, "a column of the box")
+        more = {"whole"} & {*c} if c["kind"] == "periodic" else set()
+        exact_keys(c, {"name", "kind", *bounds, *more}, "a column of the box")
         if c["kind"] == "categorical":
             specs[c["name"]] = Categorical(tuple(c["categories"]))
         else:
-            specs[c["name"]] = NUMERIC[one_of("kind", c["kind"], tuple(NUMERIC))](c["low"], c["high"])
+            kind = NUMERIC[one_of("kind", c["kind"], tuple(NUMERIC))]
+            if kind is Date and not (isinstance(c["low"], str) and isinstance(c["high"], str)):
+                raise ParameterError("the bounds of a column of dates must be text")
+            specs[c["name"]] = kind(c["low"], c["high"], **{name: c[name] for name in more})
     if len(specs) != len(data["columns"]):
         raise ParameterError("two columns of the box have the same name")
     return Box(specs if data["named"] else list(specs.values()), max_norm=data["max_norm"])

@@ -5,14 +5,18 @@ The tree::
     SfumatoError
     ├── ParameterError (ValueError)          a public parameter is out of its allowed range
     │   ├── ParameterTypeError (TypeError)   a public parameter has the wrong type
-    │   └── OutsideBoxError                  points lie outside the public box
+    │   ├── OutsideBoxError                  points lie outside the public box
+    │   └── RehearsalError                   a function of the caller's failed on made-up records; nothing was spent
     ├── SchemaError (ValueError)             the table lacks a column, or a column has the wrong type
     ├── FileFormatError (ValueError)         a file is not a release this version can read
+    ├── UnreadableReleaseError               a release was written beside its place: it cannot be read back
     ├── MissingFileError (FileFormatError, SchemaError, FileNotFoundError)   there is no such file
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
+    ├── EngineError                          a cluster could not add records up; nothing was released or charged
     ├── UnpaidLearningWarning (UserWarning)  warned of, not raised: something else learns from the private records
     ├── RandomPrivacyWarning (UserWarning)   warned of, not raised: the guarantee rests on a sampled sensitivity
+    ├── NothingThereWarning (UserWarning)    warned of, not raised: what was released seems to tell of no record
     └── LedgerError                          the ledger cannot be read or written, or refuses a charge
         └── BudgetExceededError              the account has not enough left; nothing was released
 
@@ -56,12 +60,20 @@ class OutsideBoxError(ParameterError):
     """Points lie outside the public box."""
 
 
+class RehearsalError(ParameterError):
+    """A function of the caller's failed on made-up records, before anything was spent."""
+
+
 class SchemaError(SfumatoError, ValueError):
     """The table lacks a column, or a column has the wrong type."""
 
 
 class FileFormatError(SfumatoError, ValueError):
     """A file is not a release that this version of sfumato can read."""
+
+
+class UnreadableReleaseError(SfumatoError):
+    """A release was written, beside its place, and cannot be read back: a defect of sfumato, and nothing is lost."""
 
 
 class MissingFileError(FileFormatError, SchemaError, FileNotFoundError):
@@ -76,12 +88,27 @@ class MissingExtraError(SfumatoError, ImportError):
     """An optional dependency is not installed."""
 
 
+class EngineError(SfumatoError):
+    """A cluster, or what it runs on, could not add records up: nothing was released, and nothing was charged."""
+
+
 class UnpaidLearningWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
     """Something around an estimator learns from the private records, and no guarantee covers it: a warning."""
 
 
 class RandomPrivacyWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
     """A guarantee rests on a sampled sensitivity, and the grant did not say that it may: a warning."""
+
+
+class NothingThereWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with
+    """By public numbers alone, what is released seems to tell of no record, or not to depend on any: a warning.
+
+    ``release`` is what was paid for, if anything was: where warnings are errors, it is not lost.
+    """
+
+    def __init__(self, words: str, release: object = None) -> None:
+        super().__init__(words)
+        self.release = release
 
 
 class LedgerError(SfumatoError):

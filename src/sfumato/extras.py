@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any
 
 from sfumato.errors import MissingExtraError
@@ -29,3 +29,23 @@ def need(module: str, extra: str) -> Any:
             raise
         message = f"{package} is not installed; pip install 'sfumato[{extra}]'"
         raise MissingExtraError(message, name=package) from None
+
+
+def need_version(package: str, extra: str, least: tuple[int, ...]) -> Any:
+    """Import a package, or say which extra installs it, or which version of it there is and which is needed.
+
+    Parameters
+    ----------
+    package, extra
+        As for ``need``.
+    least
+        The first version that will do, such as ``(4, 0)``.
+    """
+    found = need(package, extra)
+    there = metadata.version(package)
+    numbers = tuple(int(part) for part in there.split(".")[: len(least)] if part.isdecimal())
+    if numbers < least:
+        wanted = ".".join(map(str, least))
+        message = f"{package} {wanted} or later is needed, got {there}; pip install 'sfumato[{extra}]'"
+        raise MissingExtraError(message, name=package)
+    return found

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.checks import positive_integer, positive_number
 from sfumato.core.calibration import NoiseLaw
+
+Floats = NDArray[np.float64]
+
+INDEPENDENT = ("laplace", "gaussian")  # the laws whose coefficients are independent of each other
+
+_FREQUENCIES, _PERIOD = 512, 60.0  # of a law that is read from its Fourier transform; the period in deviations
+_RAREST = 1e-4  # what is rarer is bounded, not computed
 
 
 def noise_variance(kind: str, size: int) -> float:
@@ -41,3 +52,62 @@ class LocalLaw:
     def __post_init__(self) -> None:
         positive_integer("size", self.size)
         positive_number("deviation", self.deviation)
+
+
+# --- sums of noise ------------------------------------------------------------------------------------------------
+
+
+def sum_quantile(law: NoiseLaw, sizes: Floats, times: Floats, miss: float) -> float:
+    """What a weighted sum of a law's coefficients exceeds with probability ``miss`` at most, in its own units.
+
+    Parameters
+    ----------
+    law
+        Laplace or Gaussian: its coefficients are independent.
+    sizes, times
+        The different weights, at most one and without their signs (the noise has none), and how many coefficients have
+        each.
+    miss
+        On one side.
+
+    docs/proofs/statistics.md, Theorem 12, says what is exact about it.
+    """
+    there = (sizes > 0) & (times > 0)
+    sizes, times = sizes[there], times[there]
+    if not sizes.size:
+        return 0.0
+    if law.kind == "gaussian":
+        return law.deviation * math.sqrt(times @ sizes**2) * NormalDist().inv_cdf(1 - miss) + law.step
+    scale = float(law.scale)
+    bound = _rare_sum(scale, sizes, times, miss)
+    return law.step * (bound if miss < _RAREST else min(bound, 1 + _smoothed_quantile(scale, sizes, times, miss)))
+
+
+def _rare_sum(scale: float, sizes: Floats, times: Floats, miss: float) -> float:
+    """Chernoff's bound for Laplace noise: any rate below ``1 / largest`` gives one, so the best of many is one."""
+    rates = np.linspace(0, 1, 514)[1:-1] / (scale * sizes.max())
+    logs = -np.log1p(-((rates[:, None] * scale * sizes) ** 2)) @ times
+    return float(np.min((logs - math.log(miss)) / rates))
+
+
+def _smoothed_quantile(scale: float, sizes: Floats, times: Floats, miss: float) -> float:
+    """The quantile of a sum of discrete Laplace noise and a triangle of half-width 1, by Fourier inversion.
+
+    The triangle makes the law of steps continuous; without it the sum exceeds a step more at most as often.
+    """
+    variance = 2 * math.exp(-1 / scale) / math.expm1(-1 / scale) ** 2
+    deviation = math.sqrt(variance * float(times @ sizes**2) + 1 / 6)
+    places = np.arange(_FREQUENCIES) + 0.5
+    angles = places * (2 * math.pi / (_PERIOD * deviation))
+    # The transform of discrete Laplace noise is 1 / (1 + variance (1 - cos angle)).
+    logs = np.log1p(2 * variance * np.sin(angles[:, None] * sizes / 2) ** 2) @ times
+    heights = np.exp(-logs) * np.sinc(angles / (2 * math.pi)) ** 2 / places / math.pi
+    low, high, place = 0.0, _PERIOD / 2 * deviation, NormalDist(0.0, deviation).inv_cdf(1 - miss)
+    for _ in range(60):  # Newton's steps, which bisection keeps between two places
+        beyond = 0.5 - float(heights @ np.sin(angles * place)) - miss
+        if abs(beyond) < 1e-7:
+            break
+        low, high = (place, high) if beyond > 0 else (low, place)
+        place += beyond / max(float((heights * angles) @ np.cos(angles * place)), 1e-300)
+        place = place if low < place < high else (low + high) / 2
+    return place

@@ -5,27 +5,35 @@ records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> 
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from sfumato.accounting.charging import Payer, charged, check_payer
+from sfumato.accounting.charge import Payer, Told, charged, check_payer
 from sfumato.accounting.events import Event, event_of_release, event_of_selection
 from sfumato.bases.base import Basis
-from sfumato.checks import positive_integer, probability, shown
-from sfumato.choosing import method_for, pick
+from sfumato.checks import positive_integer, probability, shown, true_or_false
+from sfumato.codec import encode_box, encode_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.mechanism import publish
-from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.core.privacy import Guarantee, Privacy, part_of
 from sfumato.core.quantize import exact_doubles
-from sfumato.engines.engine import Engine, check_engine
-from sfumato.engines.memory import MemoryEngine
-from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError
+from sfumato.engines.engine import Engine, Records, engine_for
+from sfumato.errors import NothingThereWarning, ParameterError, ParameterTypeError, PrivateDataError, SchemaError
+from sfumato.faces import nothing_there
+from sfumato.paid_choice import First, Settled, expected, first_of, measure, tune
+from sfumato.rehearsal import rehearse as run_on_made_up
 from sfumato.releases.base import Receipt
-from sfumato.targets.base import Choosing, Errors, Published, Target, door_of
+from sfumato.releases.file.container import check_room
+from sfumato.releases.writer import digest
+from sfumato.selection import check_jointly, pick, pick_jointly
+from sfumato.steps import step
+from sfumato.targets.base import Ballot, Choosing, Errors, Published, Target, door_of
 from sfumato.targets.density.tuned import Tuned
 from sfumato.targets.sampled import warn_of_random
-from sfumato.tuning import part_of, tune
 from sfumato.values import silently
 
 
@@ -38,8 +46,8 @@ class Plan:
     for a black box that declared its smoothness (else None); for a density, on reference densities with features of
     about the bandwidth; for a learner, what fewer directions than its landmarks have miss of reference labels.
     ``lower_bound``: no pure mechanism does better than this order on every data set, for epsilon up to 1 (the paper's
-    Theorem 8; for densities a packing bound). ``noise`` says in words where noise goes. A quantile is chosen, not
-    perturbed: its ``law`` is None, and its errors are ranks, as a share of the records.
+    Theorem 8; for densities a packing bound). ``noise`` says in words where noise goes. Errors of quantiles are
+    ``ranks``, as a share of the records; those that are chosen, not perturbed, have no ``law``.
     """
 
     basis: Basis
@@ -51,6 +59,7 @@ class Plan:
     approximation_error: float | None
     lower_bound: float | None
     noise: str
+    ranks: bool = False
 
     @property
     def total_error(self) -> float | None:
@@ -59,6 +68,7 @@ class Plan:
 
     def __str__(self) -> str:
         known = self.approximation_error is not None
+        shares = " of the records, in rank," if self.ranks else ""
         rest = f"{self.approximation_error:.4g}" if known else "unknown (declare the target's smoothness)"
         return "\n".join(
             [
@@ -66,7 +76,7 @@ class Plan:
                 + ("" if self.law is None else f" ({self.law.size} coefficients)"),
                 f"guarantee             {self.guarantee}",
                 f"noise                 {self.noise}",
-                f"largest noise error   {self.noise_error:.4g} with confidence {self.confidence:g}",
+                f"largest noise error   {self.noise_error:.4g}{shares} with confidence {self.confidence:g}",
                 f"  on average          {self.mean_noise_error:.4g}",
                 f"approximation error   at most {rest}",
                 "lower bound           "
@@ -88,6 +98,9 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     if not isinstance(basis, Basis | Tuned) and not (isinstance(basis, str) and basis == "auto"):
         raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}")
     target.check_box(box)
+
+
+Finish = Callable[[Any, Receipt | None], Any]
 
 
 @dataclass(frozen=True)
@@ -115,41 +128,68 @@ class Prepared:
     def noise_words(self) -> str:
         """Where noise goes, or what is done instead."""
         if self.law is None:
-            return f"{method_for(self.privacy)} (errors are ranks, as a share of the records)"
+            return _choosing(self.target).method(self.basis, self.privacy)
         return self.target.noise_words(self.basis, self.box, self.law)
 
     def event(self) -> Event:
         """What a ledger is charged for it."""
         label = self.target.describe()[0][1]
         if self.law is None:
-            return event_of_selection(method_for(self.privacy), self.privacy, label)
+            return event_of_selection(_choosing(self.target).method(self.basis, self.privacy), self.privacy, label)
         inside = door_of(self.target, self.privacy) != self.privacy
         return event_of_release(self.law, self.guarantee, label, inside=inside)
 
-    def draw(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
-        """Compute, charge, and only then open the door; returns public numbers and the receipt."""
-        return self._choose(gathered, ledger) if self.law is None else self._perturb(gathered, ledger)
+    def draw(self, gathered: Any, ledger: Payer | None, finish: Finish | None = None) -> Any:
+        """Compute, charge, and only then open the door; returns what ``finish`` makes of public numbers and receipt.
 
-    def _perturb(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
+        Without it, the numbers: they are a step on the way, and no file will hold them by themselves.
+        """
+        return (self._choose if self.law is None else self._perturb)(gathered, ledger, finish)
+
+    def _perturb(self, gathered: Any, ledger: Payer | None, finish: Finish | None) -> Any:
         assert self.law is not None
+        step(self.target.work)
         with silently():
             private = self.target.coefficients(gathered, self.basis, self.box, self.law.certificate)
         if private.certificate != self.law.certificate or private.size != self.law.size:
             raise PrivateDataError("the target computed a vector that is not the one it certified")
-        with charged(ledger, self.event()) as receipt:
+        step("drawing noise")
+        told = Told()
+        with charged(ledger, self.event(), told) as receipt:
             noisy, law, _ = publish(private, door_of(self.target, self.privacy), self.noise)
-        assert law == self.law
-        return noisy, receipt
+            assert law == self.law
+            return _made(noisy, receipt, finish, told)
 
-    def _choose(self, gathered: Any, ledger: Payer | None) -> tuple[Any, Receipt | None]:
-        target, method = _choosing(self.target), method_for(self.privacy)
+    def _choose(self, gathered: Any, ledger: Payer | None, finish: Finish | None) -> Any:
+        target = _choosing(self.target)
+        method = target.method(self.basis, self.privacy)
+        step(self.target.work)
         with silently():
             ballots = target.ballots(gathered, self.basis, self.box, self.privacy)
-        with charged(ledger, self.event()) as receipt:
-            grants = [part_of(self.privacy, one.part) for one in ballots]
-            pairs = zip(ballots, grants, strict=True)
-            places = [pick(exact_doubles(one.scores), one.sensitivity, grant, method) for one, grant in pairs]
-        return target.picked(self.basis, places), receipt
+        for one in ballots:
+            if one.wanted:
+                check_jointly(one.scores, one.wanted, part_of(self.privacy, one.part))
+        step("choosing in private")
+        told = Told()
+        with charged(ledger, self.event(), told) as receipt, silently():
+            places = [_cast(one, part_of(self.privacy, one.part), method) for one in ballots]
+            return _made(target.picked(self.basis, places), receipt, finish, told)
+
+
+def _made(values: Any, receipt: Receipt | None, finish: Finish | None, told: Told) -> Any:
+    """What becomes of public numbers; the ledger is told the digest of a release."""
+    if finish is None:
+        return values
+    made = finish(values, receipt)
+    told.release = "" if receipt is None else digest(made)
+    return made
+
+
+def _cast(one: Ballot, grant: Privacy, method: str) -> list[int]:
+    """What is chosen on one ballot, for its part of the grant."""
+    if one.wanted:
+        return pick_jointly(one.scores, one.wanted, int(one.sensitivity), grant)
+    return [pick(exact_doubles(one.scores), one.sensitivity, grant, method)]
 
 
 def prepare(
@@ -168,6 +208,8 @@ def prepare(
     target = target.settled(box, rows, privacy, basis)
     chosen = basis if isinstance(basis, Basis) else target.choose_basis(box, rows, privacy)
     target.check_basis(chosen, box)
+    told = (repr(target), list(box.names))  # in the description, and once more in the content of some kinds
+    check_room(encode_box(box), encode_unit(privacy.unit), told, told)
     if isinstance(target, Choosing):
         if noise != "auto":
             raise ParameterError.of("noise", f"must be 'auto' for what is chosen, not perturbed, got noise={noise!r}")
@@ -186,6 +228,24 @@ def prepare(
 def _public_rows(privacy: Privacy) -> bool:
     """Whether the number of rows is public: only where neighbours replace single rows."""
     return privacy.neighbours == "replace" and privacy.unit == "row"
+
+
+def _number_of(gathered: Any, privacy: Privacy) -> int | None:
+    """The number of rows where it is public, refusing none then; None where it is private."""
+    rows: int | None = gathered.rows if _public_rows(privacy) else None
+    if rows == 0:
+        raise SchemaError(
+            "the data have no records, only a schema: nothing was released (their number is public where "
+            "neighbours='replace' and unit='row')"
+        )
+    return rows
+
+
+def _looked_at(made: Any) -> Any:
+    """The same release; it is warned of where its own public numbers seem to tell of no record."""
+    for words in nothing_there(made):
+        warnings.warn(NothingThereWarning(words, made), stacklevel=3)
+    return made
 
 
 def _choosing(target: Target) -> Choosing:
@@ -212,19 +272,23 @@ def plan(
         positive_integer("n", n)
     if isinstance(basis, Tuned):
         raise ParameterError("a tuned basis is only known once it is paid for: plan with one of its candidates")
-    prepared = prepare(target, box, privacy, n if _public_rows(privacy) else None, basis=basis, noise=noise)
+    rows = n if _public_rows(privacy) else None
+    settled = Settled(target, basis, privacy, _free(basis, noise))
+    settled = expected(settled, first_of(settled, box, rows, prepare), box, rows)
+    prepared = prepare(target, box, settled.privacy, rows, basis=settled.basis, noise=noise)
     warn_of_random(prepared.guarantee.confidence, privacy, 2)
     errors, epsilon = prepared.errors(n, probability("confidence", confidence)), privacy.epsilon or 0.0
     return Plan(
         basis=prepared.basis,
         law=prepared.law,
-        guarantee=prepared.guarantee,
+        guarantee=settled.promise(prepared.guarantee, privacy),
         confidence=confidence,
         mean_noise_error=errors.mean_noise,
         noise_error=errors.noise,
         approximation_error=errors.approximation,
         lower_bound=errors.lower_bound / epsilon if errors.lower_bound and 0 < epsilon <= 1 else None,
         noise=prepared.noise_words(),
+        ranks=errors.ranks,
     )
 
 
@@ -236,8 +300,9 @@ def release(
     *,
     basis: Basis | Tuned | str = "auto",
     noise: str = "auto",
-    engine: Engine | None = None,
+    engine: Engine | str | None = "auto",
     ledger: Payer | None = None,
+    rehearse: bool = True,
 ) -> Any:
     """Publish a function of private data.
 
@@ -246,7 +311,8 @@ def release(
     target
         What to publish: ``sf.KDE(bandwidth=2.5)``, ``sf.Statistic("mean", "age")``, ``sf.BlackBox(...)``.
     data
-        A numpy array, an ``(X, y)`` pair, a pandas, polars, pyarrow (or any Arrow) table, a CSV or Parquet file's path.
+        A numpy array, an ``(X, y)`` pair, a pandas, polars, pyarrow (or any Arrow) table or column, a LazyFrame, a
+        dict of columns (arrays, series or lists), a CSV or Parquet file's path, a Dask or Spark DataFrame.
     box
         The public domain of the function. Bounds are never inferred.
     privacy
@@ -256,27 +322,59 @@ def release(
     noise
         ``"auto"``: the K-norm noise of the certificate for pure epsilon, else Gaussian; ``"laplace"`` is the paper's.
     engine
-        Where the records are, and what sums over them; the default works in memory.
+        What sums over records: ``sf.engines.Dask()``, ``Spark()``; ``"auto"``: these for their frames, else memory.
     ledger
         The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before anything is published.
+    rehearse
+        Whether a function of yours is first run on two made-up tables of at most 100 records, of the data's schema and
+        within the box, where its failures can be told; nothing is spent if it fails. It never sees the data for that.
 
     Formal guarantee: the release, and all that is ever computed from it, satisfies ``release.guarantee``.
     """
     _check(target, box, privacy, basis)
     check_payer(ledger)
-    engine = check_engine(MemoryEngine() if engine is None else engine)
+    true_or_false("rehearse", rehearse)
+    engine = engine_for(engine, data)
     assert box is not None and privacy is not None
     with silently():
         records = engine.open(data, box, privacy.unit, target.columns)
         gathered = target.gather(records, box, engine)
-    rows = gathered.rows if _public_rows(privacy) else None
-    tuned = tune(target, gathered, box, rows, privacy, basis, ledger)
-    prepared = prepare(tuned.target, box, tuned.privacy, rows, basis=tuned.basis, noise=noise)
+    rows, settle = _number_of(gathered, privacy), partial(prepare, noise=noise)
+    step("choosing a basis")
+    tuned = replace(tune(target, gathered, box, rows, privacy, basis, ledger, settle), free=_free(basis, noise))
+    first = first_of(tuned, box, rows, settle)
+    left = expected(tuned, first, box, rows)
+    prepared = settle(left.target, box, left.privacy, rows, basis=left.basis)
     warn_of_random(prepared.guarantee.confidence, privacy, 2)
-    values, receipt = prepared.draw(gathered, ledger)
-    promise = tuned.promise(prepared.guarantee, privacy)
-    promise = replace(promise, assumptions=promise.assumptions + records.assumptions)
-    by = "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"
-    return prepared.target.finish(
-        Published(values, prepared.basis, box, rows, prepared.law, promise, receipt, prepared.privacy, by)
-    )
+    if rehearse and prepared.law is not None:
+        run_on_made_up(prepared.target, records, box, prepared.basis, prepared.law.certificate.bound, rows, 2)
+    if first is not None:
+        left, prepared = _informed(tuned, first, prepared, (records, engine), ledger)
+    promise = left.promise(prepared.guarantee, privacy, records.assumptions)
+    return _looked_at(prepared.draw(gathered, ledger, partial(_finish, prepared, promise, _chosen_by(basis))))
+
+
+def _informed(
+    tuned: Settled, first: First, prepared: Prepared, source: tuple[Records, Engine], ledger: Payer | None
+) -> tuple[Settled, Prepared]:
+    """What is left once that which comes first is paid and published, and it prepared."""
+    box, rows, settle = prepared.box, prepared.rows, partial(prepare, noise=prepared.noise)
+    tuned = replace(tuned, target=prepared.target, basis=prepared.basis)
+    left = measure(tuned, first, prepared.event(), source, box, rows, ledger, settle)
+    return left, settle(left.target, box, left.privacy, rows, basis=left.basis)
+
+
+def _free(basis: Any, noise: str) -> bool:
+    """Whether the caller has named neither."""
+    return isinstance(basis, str) and noise == "auto"
+
+
+def _finish(prepared: Prepared, promise: Guarantee, chosen: str, values: Any, receipt: Receipt | None) -> Any:
+    """The release that a target makes of public numbers."""
+    step("working out the release")
+    rest = (prepared.law, promise, receipt, prepared.privacy, chosen)
+    return prepared.target.finish(Published(values, prepared.basis, prepared.box, prepared.rows, *rest))
+
+
+def _chosen_by(basis: Any) -> str:
+    return "data" if isinstance(basis, Tuned) else "auto" if isinstance(basis, str) else "caller"

@@ -17,12 +17,17 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+def one_thread() -> Any:
+    """Within this context the BLAS library is held to one thread, for the whole process."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
 def on_one_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Run a function with the BLAS library held to one thread."""
 
     @wraps(function)
     def held(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _controller().limit(limits=1, user_api="blas"):
+        with one_thread():
             return function(*args, **kwargs)
 
     return held

@@ -2,29 +2,49 @@
 
 numpy gives all values of a list one type. So a single one would decide how the others are read (``[10, 20.5]``), or
 raise (``[10, None]``, ``[10, 2**64]``), and what a record holds would show in a type or an error that nobody paid for.
-Nothing here raises, warns or prints because of a value; only the shape is looked at, and that is public.
+Nothing here raises, warns or prints because of a value; only the shape is looked at, and that is public. A value may be
+an object with code of its own, which can do all of that: it runs in one place, ``confined``.
 """
 
 from __future__ import annotations
 
+import io
 import math
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout, suppress
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Complex, Real
 from operator import index
-from typing import Any
+from types import NoneType
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import SchemaError
+
 Floats = NDArray[np.float64]
 
+_ALONE = threading.RLock()  # two threads would leave each other's streams behind
 _LARGEST = sys.float_info.max
 _AS_LIST = ("to_pylist", "to_list", "tolist")  # of Arrow's arrays, of series, of pandas' arrays
 _DOUBLES = ("double", "float", "Float64", "Float32")  # to Arrow and to polars
+_OF_POLARS = {"Boolean", "Binary", "Object", "Null"}  # and numbers: what polars makes objects of, whatever they are
+TEXTS_OF_POLARS = {"String", "Categorical", "Enum"}
+
+_NUMBERS = (Complex, Decimal, np.generic, np.ndarray)  # all real numbers of Python's are complex
+_NO_NUMBERS = frozenset(map(id, (NoneType, str, bytes)))  # whatever a class that is derived from those says of them
+
+# Types without code of anybody's own, by their place in memory: a type may be asked nothing, not even for its hash.
+_PLAIN = frozenset(map(id, {NoneType, str, bytes, bool, int, float, complex, Decimal, *np.sctypeDict.values()})) - {
+    id(np.void),
+    id(np.object_),
+}
 
 
 @contextmanager
@@ -38,6 +58,58 @@ def silently() -> Iterator[None]:
         yield
 
 
+def collected(data: Any) -> Any:
+    """The result of a LazyFrame of polars', all else as it is; if it fails, only the kind of the error is told."""
+    if not (hasattr(type(data), "collect_schema") and hasattr(type(data), "collect")):
+        return data
+    with told_by_kind("the LazyFrame cannot be collected"):
+        return data.collect()
+
+
+@contextmanager
+def told_by_kind(failure: str) -> Iterator[None]:
+    """Of an error inside only the kind is told, with words of ours: its own may hold values of records."""
+    try:
+        with silently():
+            yield
+    except BaseException as error:  # polars panics with an error that is no Exception
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        raise SchemaError(f"{failure} ({type(error).__name__})") from None
+
+
+@contextmanager
+def confined() -> Iterator[None]:
+    """Whatever code of a value's own does inside, nothing shows: it may raise anything, warn and print.
+
+    Only an interrupt that the user sent gets out: that comes with a signal, and to the main thread. Warnings and
+    streams are the process's, so threads take turns, and what others print meanwhile is lost.
+    """
+    sent = []
+    usual = signal.getsignal(signal.SIGINT) if threading.get_ident() == threading.main_thread().ident else None
+
+    def noted(*signalled: Any) -> None:
+        sent.append(signalled)
+        usual(*signalled)  # type: ignore[operator,misc]
+
+    try:
+        if callable(usual):
+            signal.signal(signal.SIGINT, noted)
+        with _ALONE, silently(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            yield
+    except BaseException:  # even sys.exit(), a KeyboardInterrupt that nobody sent, a panic of another language's
+        if sent:
+            raise
+    finally:
+        if callable(usual):
+            signal.signal(signal.SIGINT, usual)
+
+
+def asked(value: Any) -> AbstractContextManager[Any]:
+    """Inside, a value may be asked for anything, whatever it is: nothing shows. Quick for values of usual types."""
+    return suppress(Exception) if id(type(value)) in _PLAIN else confined()
+
+
 def as_double(value: Any) -> float:
     """The double nearest to a number; NaN for what is none.
 
@@ -49,11 +121,32 @@ def as_double(value: Any) -> float:
     """
     if type(value) is float:
         return value
-    try:
-        number = _real(value)
-        return math.nan if number is None else _nearest(number)
-    except Exception:  # a signalling NaN, or an object that is no number after all
+    kind = type(value)
+    if id(kind) in _NO_NUMBERS or (type(kind) is type and not _may_be_number(cast(Any, kind))):
         return math.nan
+    with asked(value):  # a signalling NaN raises, and so may an object that is no number after all
+        number = _real(value)
+        found = math.nan if number is None else _nearest(number)
+        del number  # here, as an object may have a say in its own end, too
+        return found
+    return math.nan
+
+
+@lru_cache(maxsize=4096)
+def _may_be_number(kind: Any) -> bool:
+    """Once for each type, where nothing shows: Python asks classes derived from its numbers about all other types."""
+    with confined():
+        return issubclass(kind, _NUMBERS)
+    return False
+
+
+def is_mapping(data: Any) -> bool:
+    """Whether a container is a dict or the like; Python asks classes that are derived from its mappings, too."""
+    found = type(data) is dict
+    if not found:
+        with confined():
+            found = isinstance(data, Mapping)
+    return found
 
 
 def as_whole(value: Any, limit: int) -> int:
@@ -67,10 +160,9 @@ def as_whole(value: Any, limit: int) -> int:
         return 0
     if abs(double) > limit:
         return limit if double > 0 else -limit
-    try:
-        rounded = index(round(_real(value)))  # exact where a double would not be
-    except Exception:  # an object that only has a value as a double
-        rounded = round(double)
+    rounded = round(double)
+    with asked(value):  # an object may have a value as a double only
+        rounded = int(index(round(_real(value))))  # exact where a double would not be
     return max(-limit, min(limit, rounded))
 
 
@@ -96,6 +188,7 @@ def _nearest(number: Any) -> float:
     return found
 
 
+@silently()
 def readable(values: Any) -> NDArray[Any]:
     """An array of whole numbers, doubles, truth values or objects, in the shape of what was given.
 
@@ -103,11 +196,10 @@ def readable(values: Any) -> NDArray[Any]:
     axis, whatever its entries are: if an entry could make it two, the shape would be a private value's. Everything
     else is a single value.
     """
-    # Of the type: a series would look for the word among its labels, which are private too.
-    if hasattr(type(values), "__array__") and not isinstance(values, np.generic):
+    if is_array(values):
         return _of_array(values)
     if _is_list(values):
-        return _objects(values)
+        return objects(values)
     single = np.empty((), dtype=object)
     single[()] = values
     return single
@@ -128,11 +220,13 @@ def column(values: Any) -> NDArray[Any]:
     kind: Any = getattr(values, "type" if hasattr(type(values), "type") else "dtype", None)  # Arrow's word, or others'
     if isinstance(kind, np.dtype) or str(kind) in _DOUBLES:  # a gap among doubles is one of them
         return np.asarray(_array(values))
-    if hasattr(kind, "is_temporal") and (kind.is_temporal() or kind.is_nested()):  # of which polars prints and panics
-        return np.full(len(values), None)
-    if str(kind).startswith(("String", "Categorical", "Enum")) and hasattr(type(values), "to_arrow"):
-        values = values.to_arrow()  # of text that is no UTF-8 polars panics, and prints it
-        kind = values.type
+    if hasattr(kind, "base_type"):  # of polars, which panics, and prints, where it cannot make an object of a value
+        name = kind.base_type().__name__
+        if name in TEXTS_OF_POLARS:
+            values = values.to_arrow()  # whose text need not be UTF-8
+            kind = values.type
+        elif not kind.is_numeric() and name not in _OF_POLARS:
+            return np.full(len(values), None)
     stored = values.array if hasattr(type(values), "array") else values  # of pandas: by position, whatever the labels
     if hasattr(kind, "index_type"):  # a dictionary of Arrow's is read faster as what it holds
         with suppress(Exception):
@@ -140,13 +234,12 @@ def column(values: Any) -> NDArray[Any]:
     as_list = next((found for name in _AS_LIST if (found := getattr(type(stored), name, None))), None)
     if as_list is None and hasattr(type(values), "__array__"):
         return np.asarray(_array(values))
-    try:
-        with silently():
-            return _objects(list(stored) if as_list is None else as_list(stored))
-    except Exception:  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
-        return _objects([_one(stored, place) for place in range(len(stored))])
+    with confined():  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
+        return objects(list(stored) if as_list is None else as_list(stored))
+    return objects([_one(stored, place) for place in range(len(stored))])
 
 
+@silently()
 def doubles(values: Any) -> Floats:
     """Everything as doubles in its public shape, read value by value; NaN for what is no number.
 
@@ -155,11 +248,11 @@ def doubles(values: Any) -> Floats:
     """
     array = readable(values)
     if array.dtype != object:
-        with np.errstate(all="ignore"):  # a signalling NaN warns, and a warning that depends on values is an output
-            return array.astype(np.float64)
+        return array.astype(np.float64)
     return np.fromiter(map(as_double, array.flat), np.float64, array.size).reshape(array.shape)
 
 
+@silently()
 def rows_of(rows: Sequence[Any], width: int) -> Floats:
     """``(n, width)`` doubles: a list of rows, read value by value; a row of another length, or none, has no values.
 
@@ -168,36 +261,51 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
     """
     found = np.full((len(rows), width), math.nan)
     for place, row in enumerate(rows):
-        # Its length first: a row may be longer than any memory, or raise when it is asked.
-        with suppress(Exception):
-            if _shape(row) == (width,) and (values := doubles(row)).shape == (width,):
-                found[place] = values
+        if is_row(row):
+            found[place] = [as_double(value) for value in row] if len(row) == width else math.nan
+        else:
+            with asked(row):
+                if shape_of(row) == (width,) and (values := doubles(row)).shape == (width,):
+                    found[place] = values
     return found
 
 
+def is_row(value: Any) -> bool:
+    """Whether a value is a list or a tuple of Python's own, which may be asked for what it holds."""
+    kind = type(value)
+    return kind is list or kind is tuple
+
+
+def is_array(values: Any) -> bool:
+    """Whether it is an array, or a column or a frame of some library, of which numpy makes one.
+
+    Of the type: a series would look for the word among its labels, which are private too.
+    """
+    with asked(values):
+        return hasattr(type(values), "__array__") and not isinstance(values, np.generic)
+    return False
+
+
 def _is_list(values: Any) -> bool:
-    try:
+    with asked(values):
         return isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview)
-    except Exception:  # an object may raise when it is asked for its class
-        return False
+    return False
 
 
 def _of_array(values: Any) -> NDArray[Any]:
-    shape = _shape(values)
+    shape = shape_of(values)
     if len(shape) == 2 and not isinstance(values, np.ndarray) and (parts := _parts(values)) is not None:
         whole = np.empty(shape, dtype=object)
         for place, part in enumerate(parts):
             whole[:, place] = _of_array(part)
         return whole
-    try:
+    array = np.empty(())
+    with confined():  # whatever cannot be read holds no numbers
         array = np.asarray(column(values) if len(shape) == 1 else _array(values))
-    except Exception:  # whatever cannot be read holds no numbers
-        return np.full(shape, math.nan)
     if array.shape != shape:
         return np.full(shape, math.nan)
     if array.dtype.kind == "c":
-        with np.errstate(all="ignore"):
-            array = np.where(array.imag == 0, array.real, math.nan)
+        array = np.where(array.imag == 0, array.real, math.nan)
     elif array.dtype.kind not in "iufbO":
         return np.full(shape, math.nan)
     hidden = values.mask if isinstance(values, np.ma.MaskedArray) else np.False_
@@ -224,20 +332,24 @@ def _parts(values: Any) -> list[Any] | None:
 def _one(stored: Any, place: int) -> Any:
     """A value of a column that cannot be read at once; as it is stored if it is none of Python's."""
     value = None
-    with suppress(Exception), silently():
+    with confined():
         value = stored[place]
-        value = value.as_py() if hasattr(value, "as_py") else value
+        if hasattr(value, "as_py"):
+            value = value.as_py()
     return value
 
 
-def _shape(values: Any) -> tuple[int, ...]:
-    """What an array, a series or a frame says of its own shape, which is public."""
+def shape_of(values: Any) -> tuple[int, ...]:
+    """What an array, a series or a frame says of its own shape, which is public; of a row, asked before its values are.
+
+    A row may be longer than any memory.
+    """
     if hasattr(type(values), "shape"):
         return tuple(values.shape)
     return (len(values),) if hasattr(type(values), "__len__") else ()
 
 
-def _objects(values: Sequence[Any]) -> NDArray[Any]:
+def objects(values: Sequence[Any]) -> NDArray[Any]:
     """One axis of values as they are."""
     array = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
@@ -256,3 +368,12 @@ def letters(values: NDArray[np.str_]) -> NDArray[np.str_]:
     if isinstance(values, np.ma.MaskedArray):
         return np.ma.MaskedArray(plain, np.ma.getmaskarray(values))
     return plain
+
+
+def type_word(dtype: np.dtype[Any]) -> str:
+    """What an array of numpy's holds; of text without its length, which is that of the longest value.
+
+    >>> type_word(np.dtype("U12")), type_word(np.dtype("float32"))
+    ('text', 'float32')
+    """
+    return {"U": "text", "S": "bytes", "V": "records"}.get(dtype.kind, str(dtype))

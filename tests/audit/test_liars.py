@@ -29,14 +29,19 @@ EACH = 40  # people who are asked each question
 PROTOCOLS = {
     **{r: sf.local.Density(LINE, 1.0, seed=5, lattice=4, randomizer=r)
        for r in ("hadamard", "bit", "likelihood", "loglog", "laplace", "privunit")},
-    "hadamard, sharp": sf.local.Density(LINE, 6.0, seed=5, lattice=5),
+    "hadamard, sharp": sf.local.Density(LINE, 6.0, seed=5, lattice=5, randomizer="hadamard"),
     "privunit, wide": sf.local.Density(LINE, 3.0, seed=5, lattice=20, randomizer="privunit"),
     "bit, blunt": sf.local.Density(LINE, 0.1, seed=5, lattice=3, randomizer="bit"),
     "likelihood, blunt": sf.local.Density(LINE, 0.1, seed=5, lattice=3, randomizer="likelihood"),
     **{f"moments, {r}": sf.local.SmoothQueries(LINE, 1.0, seed=5, degree=4, randomizer=r)
        for r in ("bit", "likelihood", "loglog", "laplace")},
+    "subset": sf.local.Density(LINE, 1.0, seed=5, lattice=4, randomizer="subset"),
+    "subset, sharp": sf.local.Density(LINE, 6.0, seed=5, lattice=5, randomizer="subset"),
+    "tables by subsets": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1, randomizer="subset"),
+    "linear model": sf.local.LinearModel(
+        sf.Box({"a": (0, 1), "b": (0, 1), "y": YESNO}), 1.0, "y", seed=5, weight=0.5),
     "tables": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=2, one_way=0.5),
-    "tables of one column": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1),
+    "tables of one column": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1, randomizer="hadamard"),
     "tables of three": sf.local.Marginals(BINARY, 1.0, seed=5, ways=3, one_way=0.2),
     "tables, chebyshev": sf.local.Marginals(BINARY, 1.0, seed=5, ways=2, one_way=0.5, randomizer="chebyshev"),
 }  # fmt: skip
@@ -47,7 +52,7 @@ def crowd(protocol):
     state, generator = protocol.channel.empty(), np.random.default_rng(3)
     if protocol.channel.whole:
         asked, people = np.array([EACH]), EACH
-    elif protocol.kind == "marginals":
+    elif protocol.kind == "marginals" and protocol.randomizer != "subset":
         shares = np.repeat(np.array(protocol._shares) / protocol.walsh.counts, protocol.walsh.counts)
         people = 10**6
         asked = np.rint(people * shares).astype(np.int64)
@@ -69,23 +74,24 @@ def estimates(protocol, state):
         return protocol.masses(state)[0]
     if protocol.kind == "smooth-queries":
         return 2 * means - 1
+    if protocol.kind == "linear-model":
+        return np.concatenate([part.ravel() for part in protocol.moments(means)])
     release = protocol.release(state, 10**6)
     chosen = [(a,) for a in protocol.box.names]
     chosen += [(a, b) for a, b in product(protocol.box.names, repeat=2) if a < b and protocol.ways > 1]
     return np.concatenate([release.table(list(names), raw=True).ravel() for names in chosen])
 
 
-def payloads(protocol):
-    """Everything that a device can send, or the corners of it."""
+def payloads(protocol, users):
+    """Everything that a person's device can send, or the corners of it."""
     channel = protocol.channel
     if isinstance(channel, LaplaceChannel):
         low, high = -channel._noise, channel.largest
         rows = np.array([*np.full((2, channel.questions), low), *np.where(np.eye(channel.questions) > 0, high, low)])
         return np.ascontiguousarray(rows.astype("<i8")).view(np.uint8).reshape(len(rows), -1)
     everything = np.arange(256, dtype=np.uint8)
-    return everything[channel.valid(everything if channel.bitwise else everything[:, None])].reshape(
-        (-1,) if channel.bitwise else (-1, 1)
-    )
+    rows = everything if channel.bitwise else everything[:, None]
+    return rows[protocol.valid(rows, np.repeat(users, len(rows)))]
 
 
 def largest_move(protocol, user):
@@ -93,7 +99,7 @@ def largest_move(protocol, user):
     state, people = crowd(protocol)
     users, found = np.array([user], dtype=np.uint64), []
     asked = np.zeros(0, dtype=np.int64) if protocol.channel.whole else protocol.asked(users)
-    for payload in payloads(protocol):
+    for payload in payloads(protocol, users):
         mine = {name: values.copy() for name, values in state.items()}
         protocol.channel.add(mine, payload[None], asked, users)
         found.append(estimates(protocol, mine))
@@ -123,7 +129,7 @@ def test_nor_does_the_worst_number_that_anybody_can_have(name, monkeypatch):
 
 
 SHARP = ["hadamard", "bit", "laplace", "bit, blunt", "moments, bit", "moments, laplace", "tables of one column",
-         "tables, chebyshev", "tables", "hadamard, sharp"]  # fmt: skip
+         "tables, chebyshev", "tables", "hadamard, sharp", "subset", "subset, sharp", "tables by subsets"]  # fmt: skip
 
 
 @pytest.mark.few(3)
@@ -160,7 +166,7 @@ def number(text):
     return float(text.replace(",", ""))
 
 
-@pytest.mark.parametrize("randomizer", ["hadamard", "privunit", "bit", "likelihood", "loglog", "laplace"])
+@pytest.mark.parametrize("randomizer", ["hadamard", "subset", "privunit", "bit", "likelihood", "loglog", "laplace"])
 def test_the_table_of_liars_is_true(randomizer):
     """The worst number exactly; the mean of 20,000 numbers (200 codebooks) to 3 %, eight deviations of the mean."""
     protocol = sf.local.Density(BOX, epsilon=1.0, lattice=11, seed=1, randomizer=randomizer)
@@ -182,9 +188,10 @@ def test_the_table_of_other_protocols_is_true():
     found = re.findall(r"^\|[^|`]*\| `\"(\w+)\"`[^|]*\| ([\d,.]+) \|$", PAGE, re.M)
     moments = [sf.local.SmoothQueries(BOX, 1.0, degree=6, randomizer=name) for name, _ in found[:4]]
     eight = sf.Box({f"c{i}": YESNO for i in range(8)})
-    tables = [sf.local.Marginals(eight, 1.0, randomizer=name) for name, _ in found[4:]]
-    assert len(found) == 6
-    for protocol, (_, told) in zip(moments + tables, found, strict=True):
+    tables = [sf.local.Marginals(eight, 1.0, randomizer=name) for name, _ in found[4:6]]
+    six = sf.Box({**{f"c{i}": (0, 1) for i in range(6)}, "y": YESNO})
+    assert len(found) == 7
+    for protocol, (_, told) in zip([*moments, *tables, sf.local.LinearModel(six, 1.0, "y")], found, strict=True):
         assert number(told) == pytest.approx(protocol.influence, rel=0.01)
 
 

@@ -77,7 +77,10 @@ HELD = [[1, 2], [], (), range(3), np.array([1.0]), np.array([1.0, 2.0]), np.comp
 @pytest.mark.parametrize("held", HELD, ids=lambda held: type(held).__name__)
 def test_nothing_that_is_held_raises_or_warns(held, recwarn):
     numbers, words = Box([(0, 1), (0, 1)]), Box({"a": Categorical(["n", "y"]), "b": Categorical([0, 1])})
-    for protocol in (sf.local.Density(numbers, 1.0, lattice=3), sf.local.Marginals(words, 1.0, ways=2)):
+    for protocol in (
+        sf.local.Density(numbers, 1.0, lattice=3, randomizer="hadamard"),
+        sf.local.Marginals(words, 1.0, ways=2),
+    ):
         for record in ([held, 0], (0, held), dict(zip(protocol.box.names, (held, 0), strict=True))):
             assert len(protocol.encode(record, user=1)) == 11
     assert not recwarn.list
@@ -111,7 +114,7 @@ def test_a_forged_checkpoint_is_refused(tmp_path, change):
     from safetensors import safe_open
     from safetensors.numpy import save
 
-    protocol = sf.local.Density(Box([(0, 1)]), 1.0, lattice=3, seed=1)
+    protocol = sf.local.Density(Box([(0, 1)]), 1.0, lattice=3, seed=1, randomizer="hadamard")
     collector = protocol.collector()
     collector.add_batch(protocol.encode_many(np.zeros((50, 1))))
     collector.save(tmp_path / "good")

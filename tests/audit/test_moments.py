@@ -26,9 +26,9 @@ from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import draw
 from sfumato.engines.memory import MemoryEngine
-from sfumato.errors import FileFormatError
+from sfumato.errors import FileFormatError, UnreadableReleaseError
 from sfumato.releases.io import load
-from sfumato.releases.saving import save
+from sfumato.releases.writer import save
 from sfumato.targets.moments import NOISES, scaled
 
 KIND = sf.Categorical((0, 1, 2))  # numbers as categories: an array holds them, and anything else counts as missing
@@ -277,9 +277,10 @@ def test_negative_control_files_with_noise_for_the_printed_sensitivity_are_refus
     assert (load(tmp_path / "right.sfumato").numbers == right.numbers).all()
     forged = replace(right.law.certificate, bound=printed_sensitivity("eight"))
     law = calibrate(forged, right.law.size, REPLACE, "laplace")[0]
-    save(replace(right, law=law), tmp_path / "forged.sfumato")
+    with pytest.raises(UnreadableReleaseError, match="smaller than one record's contribution"):
+        save(replace(right, law=law), tmp_path / "forged.sfumato")
     with pytest.raises(FileFormatError, match="smaller than one record's contribution"):
-        load(tmp_path / "forged.sfumato")
+        load(tmp_path / "forged.sfumato.unread")
 
 
 def attacked(noise, kind, scale, gap, draws, delta=0.0):

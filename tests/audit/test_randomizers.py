@@ -17,8 +17,10 @@ import sfumato as sf
 from sfumato.checks import as_written
 from sfumato.core import sampling
 from sfumato.core.box import Box, Categorical
-from sfumato.core.randomizer import UNIT, Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit, likelihoods
+from sfumato.core.randomizer import UNIT, Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit, Subset, likelihoods
 from sfumato.local.channels import LaplaceChannel
+from sfumato.local.public import public_circles
+from sfumato.local.records import read_records, within
 
 mp.dps = 60
 
@@ -208,6 +210,74 @@ def test_negative_control_as_many_near_directions_as_it_happens_is_caught():
     assert loss(laws) > 1.2
 
 
+# --- subset selection -------------------------------------------------------------------------------------------------
+
+
+def all_turns(epsilon, size, item, order, monkeypatch):
+    """How many of all equally likely draws name each turn for an item: the whole law, by the code that sends."""
+    randomizer = Subset(epsilon, size)
+    close, far = randomizer.weights
+    total = randomizer.kept * close + (size - randomizer.kept) * far
+    circles = np.broadcast_to(np.array(order)[:, None], (size, total))
+    with monkeypatch.context() as patched:
+        patched.setattr(sampling, "uniform_below", lambda bounds: np.arange(total) if (bounds == total).all() else None)
+        named = randomizer.send(np.full(total, item), circles)
+    return np.bincount(named, minlength=size).tolist()
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("epsilon", "size"), [(0.1, 2), (0.1, 5), (1, 3), (1, 4), (3, 4)])
+def test_a_named_turn_loses_at_most_epsilon_and_nearly_all_of_it(epsilon, size, monkeypatch):
+    """All items, whatever the public order of places is."""
+    for order in (range(size), reversed(range(size)), np.roll(range(size), 2)):
+        places = [*order]
+        laws = [all_turns(epsilon, size, item, places, monkeypatch) for item in range(size)]
+        assert all(sorted(law) == sorted(laws[0]) for law in laws)
+        assert granted(epsilon) * (1 - mpf("1e-3")) <= loss(laws) <= granted(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.01, 0.1, 1, 3, 10, 16])
+@pytest.mark.parametrize("size", [2, 22, 4096])
+def test_the_weights_of_a_subset_are_within_epsilon(epsilon, size):
+    close, far = Subset(epsilon, size).weights
+    assert granted(epsilon) * (1 - mpf("0.01")) <= mp.log(mpf(close) / far) <= granted(epsilon)
+    assert 1 <= Subset(epsilon, size).kept < size
+    assert Subset(epsilon, size).kept * close + size * far < 2**62
+
+
+@pytest.mark.parametrize(("seed", "user"), [(0, 0), (1, 2**48 - 1), (2**63 - 1, 17)])
+@pytest.mark.parametrize(("size", "kept"), [(2, 1), (5, 2), (22, 6), (300, 150)])
+def test_a_public_circle_has_every_place_once(seed, user, size, kept):
+    """What the ratio rests on: whoever chose the seed and the number."""
+    found = public_circles(seed, np.array([user, 3], dtype=np.uint64), size, kept)
+    assert (np.sort(found, axis=0) == np.arange(size)[:, None]).all()
+
+
+def test_negative_control_a_circle_with_a_place_twice_is_caught(monkeypatch):
+    laws = [all_turns(1.0, 4, item, [0, 0, 1, 2], monkeypatch) for item in range(4)]
+    assert loss(laws) > 1.2
+
+
+def test_negative_control_public_sets_that_cover_items_unevenly_are_caught():
+    """Of three public sets, an item is in one and another in two: the totals differ, and with them every chance."""
+    close, far = Subset(1.0, 3).weights
+    laws = [[Fraction(w, sum(law)) for w in law] for law in ([close, far, far], [far, close, close])]
+    assert loss(laws) > 1.2
+
+
+def test_negative_control_the_best_of_two_draws_is_caught(monkeypatch):
+    """A device that draws again until its item is covered, once: more accurate, and no longer private."""
+    law = all_turns(1.0, 4, 0, range(4), monkeypatch)
+    total = sum(law)
+    covers = [count == max(law) for count in law]
+    missed = sum(count for count, good in zip(law, covers, strict=True) if not good)
+    again = [
+        Fraction(count, total) * (Fraction(missed, total) + (1 if good else 0))
+        for count, good in zip(law, covers, strict=True)
+    ]
+    assert loss([again, again[1:] + again[:1]]) > 1.2
+
+
 # --- Laplace ----------------------------------------------------------------------------------------------------------
 
 
@@ -313,6 +383,12 @@ def test_named_directions_follow_their_law(monkeypatch):
     assert follows(np.bincount(sent, minlength=4), [Fraction(w, sum(law)) for w in law])
 
 
+def test_named_turns_follow_their_law(monkeypatch):
+    law, order = all_turns(1.0, 4, 2, [2, 0, 3, 1], monkeypatch), np.array([2, 0, 3, 1])[:, None]
+    sent = Subset(1.0, 4).send(np.full(DRAWS, 2), np.broadcast_to(order, (4, DRAWS)))
+    assert follows(np.bincount(sent, minlength=4), [Fraction(w, sum(law)) for w in law])
+
+
 def test_laplace_numbers_follow_their_law():
     sent = LaplaceNumber(2.0, shares=3).send(np.full(DRAWS, 0.25)) - LaplaceNumber.steps // 4
 
@@ -333,7 +409,7 @@ SICK = Box({"smoker": Categorical(["no", "yes"]), "ill": Categorical([0, 1])})
 ODD = [[0, 0], [1, 5], [np.nan, np.inf], [-np.inf, 1e308], [None, "x"], ["yes", 1], ["YES", 7], ["", 10**400],
        (True, {})]  # fmt: skip
 BITS = [
-    sf.local.Density(TWO, 1.0, lattice=(3, 4), seed=3),
+    sf.local.Density(TWO, 1.0, lattice=(3, 4), seed=3, randomizer="hadamard"),
     sf.local.Density(TWO, 1.0, lattice=3, seed=4, randomizer="bit"),
     sf.local.SmoothQueries(TWO, 1.0, degree=3, seed=5),
     sf.local.SmoothQueries(SICK, 1.0, degree=2, seed=6),
@@ -342,6 +418,11 @@ BITS = [
 ]
 PAPER = ("likelihood", "loglog", "laplace")
 OTHERS = [sf.local.Density(TWO, 1.0, lattice=3, seed=9, randomizer=r) for r in (*PAPER, "privunit")]
+SUBSETS = [
+    sf.local.Density(TWO, 1.0, lattice=(2, 3), seed=9, randomizer="subset"),
+    sf.local.Marginals(SICK, 1.0, ways=1, seed=9, randomizer="subset"),
+]
+OTHERS += SUBSETS
 OTHERS += [sf.local.SmoothQueries(TWO, 1.0, degree=3, seed=9, randomizer=r) for r in PAPER]
 
 
@@ -375,6 +456,71 @@ def test_the_only_thing_that_differs_between_reports_is_one_flipped_bit(protocol
                 heads.add((report[:-1], len(report)))
             assert sorted(sent) == [0, 1]
     assert len(heads) == 1
+
+
+RICH = Box({"age": (20, 60), "hours": (0, 80), "rich": Categorical(["no", "yes"])})
+PAY = Box({"age": (20, 60), "hours": (0, 80), "pay": (0, 9)})
+LINEAR = [
+    sf.local.LinearModel(RICH, 1.0, "rich", seed=9),
+    sf.local.LinearModel(PAY, 1.0, "pay", seed=9),
+    sf.local.LinearModel(RICH, 1.0, "rich", seed=9, second_moments=np.eye(3) / 3, constant=1e-6),
+]
+ODD_LINEAR = [[40, 40, "yes"], [40, 40, "no"], [None, np.nan, None], [np.inf, -np.inf, "maybe"], [1e308, "x", 7],
+              [10**400, {}, True], [20, 0, 9.0]]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", LINEAR, ids=["categories", "a number", "public"])
+def test_reports_of_a_linear_model_are_within_epsilon(protocol, recwarn):
+    """Exact ratios over odd records: each names every direction with one of two weights, as many with either.
+
+    A report's law is that of ``Codebook``: which directions are near depends on the record, how many does not. The
+    vector is what the codebook is told; whatever it were, the ratio would hold (see ``VECTORS``).
+    """
+    randomizer = Codebook(1.0)
+    close, far = randomizer.weights
+    codes = read_records(protocol.box, ODD_LINEAR)
+    users = np.full(len(ODD_LINEAR), 5, dtype=np.uint64)
+    answers = protocol.answers(within(protocol.box, codes), users)
+    assert np.linalg.norm(answers, axis=1) == pytest.approx(1)  # also of a record of (nearly) no length
+    laws = []
+    for vector, directions in zip(answers, protocol.channel._directions(users), strict=True):
+        order = np.argsort(-(directions @ vector), kind="stable")
+        law = np.full(256, far)
+        law[order[: randomizer.near]] = close
+        laws.append(law.tolist())
+        assert sum(law) == sum(laws[0])
+    assert mpf("0.999") <= loss(laws) <= granted(1.0)
+    reports = [protocol.encode(record, user=5) for record in ODD_LINEAR]
+    assert len({(len(report), report[:-1]) for report in reports}) == 1 and not recwarn.list
+
+
+def test_negative_control_two_reports_about_one_record_are_caught():
+    """The same person's second report, to a protocol of another seed: epsilon once, and spent twice."""
+    close, far = Codebook(1.0).weights
+    assert loss([[close * close, far * far], [far * far, close * close]]) > 1.9
+
+
+@pytest.mark.parametrize("protocol", SUBSETS, ids=name)
+def test_reports_of_odd_records_by_subsets_are_within_epsilon(protocol, monkeypatch):
+    """The whole law of a report, draw by draw, for every record and some persons: the exact ratio."""
+    for user in range(3):
+        group = 0 if protocol.channel.whole else int(protocol.asked(np.array([user], dtype=np.uint64))[0])
+        randomizer = protocol.channel._randomizers[group]
+        close, far = randomizer.weights
+        total = randomizer.kept * close + (randomizer.size - randomizer.kept) * far
+        laws = []
+        for record in ODD:
+            codes = read_records(protocol.box, [record])
+            turns, start = np.zeros(randomizer.size, dtype=np.int64), 0
+            for start in range(0, total, 2**16):
+                draws = np.arange(start, min(start + 2**16, total))
+                monkeypatch.setattr(sampling, "uniform_below", lambda bounds, draws=draws: draws[: len(bounds)])
+                sent = protocol._payload(np.repeat(codes, len(draws), axis=0), np.full(len(draws), user, np.uint64))
+                turns += np.bincount(sent[:, 0], minlength=randomizer.size)
+                monkeypatch.undo()
+            laws.append(turns.tolist())
+        assert loss(laws) <= granted(1.0)
+        assert loss(laws) >= granted(1.0) * (1 - mpf("1e-3"))
 
 
 @pytest.mark.parametrize("protocol", BITS + OTHERS, ids=name)

@@ -7,26 +7,30 @@ that was once found is put back below, and must be found again.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import functools
+import io
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from harness import hostile, reading
 from harness.containers import ARRAYS, TABLES
 from harness.differential import CHANGES, Tally, Watch, differences, fuzz
 from harness.doors import DOORS
 
 import sfumato as sf
-from sfumato import values
+from sfumato import dates, instants, values
 from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
-from sfumato.core.neighbours import Person
-from sfumato.engines import cells, columns, files, lines, tables
+from sfumato.engines import cells, columns, files, lines, persons, tables
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
@@ -67,8 +71,8 @@ def test_neighbours_cannot_be_told_apart_for_long(count, seed):
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_where_blocks_of_a_file_end(block):
     """Lines lie across the ends of blocks, and some are longer than any record may be."""
-    with mock.patch.multiple(lines, BLOCK=block, LONGEST=max(80, block)):
-        check(fuzz(4 * CHANGES, seed=14, doors=named("a caller's statistic", "count"), container="csv"))
+    with mock.patch.multiple(lines, BLOCK=block, LONGEST=max(80, block), GROWN=block):
+        check(fuzz(4 * CHANGES, seed=14, doors=[*OWN, *named("count")], container="csv"))
 
 
 def test_where_batches_end():
@@ -78,7 +82,7 @@ def test_where_batches_end():
 
 
 def test_where_chunks_of_a_table_end():
-    with mock.patch("sfumato.pipeline.MemoryEngine", functools.partial(MemoryEngine, 2)):
+    with mock.patch("sfumato.engines.engine.MemoryEngine", functools.partial(MemoryEngine, 2)):
         check(fuzz(4 * CHANGES, seed=15, doors=quick("pandas")))
 
 
@@ -219,7 +223,9 @@ def _decimal_categories() -> contextlib.AbstractContextManager:
 
 def _identifiers_as_objects() -> contextlib.AbstractContextManager:
     return mock.patch.multiple(
-        tables, identifiers=lambda series: series.to_list(), arrow_identifiers=lambda values: values.to_pylist()
+        tables,
+        coded=lambda series: [(series.to_list(), np.arange(len(series)))],
+        arrow_coded=lambda values: [(values.to_pylist(), np.arange(len(values)))],
     )
 
 
@@ -231,17 +237,28 @@ def _names_as_text() -> contextlib.AbstractContextManager:
 
 
 def _hashed() -> contextlib.AbstractContextManager:
-    def rows_kept(self, identifiers):
-        seen = {}
-        return np.array([seen.setdefault(i, []).append(0) or len(seen[i]) <= self.max_rows for i in identifiers], bool)
+    def coded(series):
+        keys = series.to_list() if series.dtype == "Object" else [str(value) for value in series.to_list()]
+        return [(keys, np.arange(len(keys)))]
 
-    def values(series):
-        return series.to_list() if series.dtype == "Object" else [str(value) for value in series.to_list()]
+    return mock.patch.object(tables, "coded", coded)
 
-    stack = contextlib.ExitStack()
-    stack.enter_context(mock.patch.object(Person, "rows_kept", rows_kept))
-    stack.enter_context(mock.patch.object(tables, "identifiers", values))
-    return stack
+
+def _owners_are_mixed() -> contextlib.AbstractContextManager:
+    real = persons._order
+    return mock.patch.object(persons, "_order", lambda owners, *hashes: real(*hashes))
+
+
+def _rows_in_turn() -> contextlib.AbstractContextManager:
+    """A row is hashed with its place in the table, which others move."""
+    real = persons._absorb
+
+    def absorb(first, second, asked, kinds, read):
+        real(first, second, asked, kinds, read)
+        first ^= np.flatnonzero(asked).astype(np.uint64) << np.uint64(40)
+        first[:] = persons.stirred(first)
+
+    return mock.patch.object(persons, "_absorb", absorb)
 
 
 def _text_is_text() -> contextlib.AbstractContextManager:
@@ -256,7 +273,7 @@ def _text_is_text() -> contextlib.AbstractContextManager:
 
 def _warned() -> contextlib.AbstractContextManager:
     stack = contextlib.ExitStack()  # two nets: what warns, and what keeps it silent
-    stack.enter_context(mock.patch.object(tables, "array_doubles", lambda values: values.astype(np.float64)))
+    stack.enter_context(mock.patch.object(columns, "array_doubles", lambda values: values.astype(np.float64)))
     stack.enter_context(mock.patch("sfumato.pipeline.silently", contextlib.nullcontext))
     return stack
 
@@ -326,14 +343,65 @@ def _batches_end_with_blocks() -> Iterator[None]:
         yield
 
 
-def _pandas_is_nobody() -> contextlib.AbstractContextManager:
-    real = columns._comparable
-    nobody = lambda value: None if type(value).__module__ == "pandas" else real(value)  # noqa: E731
-    return mock.patch.object(columns, "_comparable", nobody)
+def _keys(made: dict[type, Callable], names: str = "object") -> Hole:
+    """Other keys of some types, where persons are mostly told apart by such objects."""
+
+    @contextlib.contextmanager
+    def hole():
+        families = [family for family in hostile.ALIASES if type(family[0]) in made]
+        usual = ("float64", "category", "arrow text")
+        objects = [kind for kind in hostile.PANDAS if kind.name in usual or kind.name.startswith(names)]
+        with (
+            mock.patch.multiple(reading, ALIASES=families or hostile.ALIASES, PANDAS=objects),
+            mock.patch.dict(columns._KEYS, made),
+        ):
+            yield
+
+    return hole
 
 
-def _units_tell_apart() -> contextlib.AbstractContextManager:
-    return mock.patch.object(columns, "instant", lambda value: (type(value).__name__, repr(value)))
+def _told_apart(value):
+    return type(value).__name__, repr(value)
+
+
+def _confined(caught: type[BaseException] = BaseException, warned: bool = False, printed: bool = False) -> Hole:
+    """Code of a value's own, which is not kept from something."""
+
+    @contextlib.contextmanager
+    def confined():
+        with contextlib.suppress(caught), contextlib.ExitStack() as stack:
+            if not warned:
+                stack.enter_context(values.silently())
+            if not printed:
+                stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            yield
+
+    @contextlib.contextmanager
+    def hole():
+        wrapped = values.doubles.__wrapped__
+        with mock.patch.object(values, "confined", confined), mock.patch("sfumato.noise.doubles", wrapped):
+            yield
+
+    return hole
+
+
+def _types_are_asked() -> contextlib.AbstractContextManager:
+    known = {int, float, str, bool, type(None)}
+    return mock.patch.object(
+        values, "asked", lambda v: contextlib.suppress(Exception) if type(v) in known else values.confined()
+    )
+
+
+@contextlib.contextmanager
+def _pieces_end_with_blocks() -> Iterator[None]:
+    real = files.CsvFile.whole
+
+    def whole(self, declared):
+        found = list(self.batches(self.names, declared))
+        return pa.Table.from_batches(found) if found else real(self, declared)
+
+    with _short_blocks(), mock.patch.object(files.CsvFile, "whole", whole):
+        yield
 
 
 def _types_from_values() -> contextlib.AbstractContextManager:
@@ -359,7 +427,7 @@ def _polars_makes_texts() -> contextlib.AbstractContextManager:
     def found(native):
         return native.to_list() if native.dtype in (pl.String, pl.Categorical) else real(native)
 
-    return mock.patch.object(columns, "_polars_identifiers", found)
+    return mock.patch.multiple(columns, _polars_identifiers=found, _OF_POLARS=set())
 
 
 def _polars_makes_objects() -> contextlib.AbstractContextManager:
@@ -371,7 +439,46 @@ def _polars_makes_objects() -> contextlib.AbstractContextManager:
     return mock.patch.object(values, "column", column)
 
 
+def _dates_are_objects() -> contextlib.AbstractContextManager:
+    """By way of Python's calendar, which ends in the year 9999."""
+    real = columns.arrow_days
+
+    def arrow_days(given):
+        return dates.days_of_array(np.array(given.to_pylist(), dtype=object)) if len(given) else real(given)
+
+    return mock.patch.object(columns, "arrow_days", arrow_days)
+
+
+def _first_date_decides() -> contextlib.AbstractContextManager:
+    """How dates are written is inferred, as pandas does."""
+
+    def text_days(given):
+        texts = [str(text) for text in pc.cast(given, pa.large_binary()).to_pylist()]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return dates.days_of_array(pd.to_datetime(pd.Series(texts).str[2:-1], errors="coerce", utc=True).to_numpy())
+
+    return mock.patch.object(columns, "_text_days", text_days)
+
+
+def _gaps_make_doubles() -> contextlib.AbstractContextManager:
+    """A gap among whole numbers makes doubles of the others, which do not hold nanoseconds."""
+
+    def counted(counts, unit):
+        found = counts.to_numpy() if isinstance(counts, pa.ChunkedArray) else counts.to_numpy(False)
+        whole = np.where(np.isnan(found), np.iinfo(np.int64).min, found) if found.dtype.kind == "f" else found
+        with np.errstate(all="ignore"):
+            return dates.days_of_counts(whole.astype(np.int64), unit)
+
+    return mock.patch.object(columns, "_counted_days", counted)
+
+
+def _extensions_are_read() -> contextlib.AbstractContextManager:
+    return mock.patch.object(values, "_OF_POLARS", {*values._OF_POLARS, "Extension"})
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
+DATED = named("a caller's statistic of dates")
 REPORTS = [door for door in DOORS if door.kind == "reports"]
 ESTIMATORS = named("PrivateLogisticRegression", "PrivateRidge", "PrivateKernelDensity")
 HOLES: dict[str, tuple[Hole, list, str]] = {
@@ -386,7 +493,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a value's type is refused by noise": (
         lambda: mock.patch("sfumato.noise.doubles", lambda v: _real_numbers(v).astype(np.float64)), NOISE, "numbers"),
     "a value's type is refused by a choice": (
-        lambda: mock.patch("sfumato.choosing.doubles", _real_numbers), named("select"), "numbers"),
+        lambda: mock.patch("sfumato.selection.doubles", _real_numbers), named("select"), "numbers"),
     "a list of rows is read as an array": (
         lambda: mock.patch.object(inputs, "rows_of", _real_numbers), ESTIMATORS, "lists"),
     "half of a surrogate pair raises": (_surrogates, named("PrivateNaiveBayes"), "lists"),
@@ -397,6 +504,8 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "identifiers in another encoding become one": (_names_as_text, OWN, "csv"),
     "the labels of rows are looked at": (_labels_looked_at, named("black box", "summary"), "pandas"),
     "identifiers that cannot be compared raise": (_hashed, named("mean"), "pandas"),
+    "rows of persons are sorted with those of others": (_owners_are_mixed, OWN, "pandas"),
+    "where others stand decides which rows count": (_rows_in_turn, OWN, "arrow"),
     "text that is no UTF-8 raises": (_text_is_text, named("proportions"), "arrow"),
     "a warning depends on values": (_warned, named("mean"), "array"),
     "a printed line depends on values": (_printed, named("mean"), "pandas"),
@@ -407,7 +516,27 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a row of another form is refused": (_rows_have_a_form, REPORTS, "lists"),
     "a row is read before its length is": (_rows_are_read_whole, ESTIMATORS, "lists"),
     "batches end where blocks of bytes do": (_batches_end_with_blocks, named("command local encode"), "csv"),
-    "identifiers of pandas' own types are nobody's": (_pandas_is_nobody, OWN, "pandas"),
+    "identifiers of pandas' own types are nobody's": (
+        _keys({pd.Timestamp: lambda _: None}, "object moments"), OWN, "pandas"),
+    "a structured identifier is as many persons as rows": (
+        _keys({np.void: lambda value: value.item()}), named("count", "sum"), "pandas"),
+    "an identifier compares as it likes": (
+        _keys({pd.Interval: lambda value: value}, "object intervals"), named("count", "sum"), "pandas"),
+    "an identifier is asked for its zone": (
+        _keys({datetime.datetime: instants.instant, datetime.time: columns._clock}), named("count", "sum"), "pandas"),
+    "extensions of polars are names": (_extensions_are_read, named("mean"), "polars"),
+    "extensions of polars are numbers": (_extensions_are_read, NOISE, "series"),
+    "a row that is a column is taken apart": (
+        lambda: mock.patch.object(records, "is_array", return_value=False), REPORTS, "lists"),
+    "decimals that are stored as bytes are read": (
+        lambda: mock.patch.object(files.ParquetFile, "_check_decimals"), OWN, "parquet"),
+    "a value exits": (_confined(Exception), NOISE, "numbers"),
+    "a value exits from a row": (_confined(Exception), ESTIMATORS, "lists"),
+    "a value exits from a report": (_confined(Exception), REPORTS, "lists"),
+    "a value warns": (_confined(warned=True), NOISE, "numbers"),
+    "a value prints": (_confined(printed=True), NOISE, "numbers"),
+    "a value's type is asked": (_types_are_asked, NOISE, "numbers"),
+    "a table has pieces where blocks of bytes end": (_pieces_end_with_blocks, OWN, "csv"),
     "the type of a column is sought among its values": (_types_from_values, named("proportions", "count"), "pandas"),
     "a dictionary in a file is read as one": (_dictionaries_are_read, named("proportions", "mean"), "parquet"),
     "a dictionary that nobody asked for is read as one": (_dictionaries_are_read, OWN, "parquet"),
@@ -417,13 +546,24 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "polars makes names of bytes": (_polars_makes_texts, named("mean"), "polars"),
     "polars makes objects of bytes": (_polars_makes_objects, NOISE, "frames of numbers"),
     "who is masked is somebody": (
-        lambda: mock.patch.object(tables, "_array_identifiers", lambda a, c: np.asarray(a)[:, c].tolist()),
+        lambda: mock.patch.object(tables, "array_coded", lambda names, hidden: columns.array_coded(names)),
         named("a caller's statistic of numbers"), "array"),
     "views are picked": (
         lambda: mock.patch.object(tables, "_without_views", lambda frame: frame), named("mean", "count"), "pandas"),
     "numbers that are no letters raise": (
         lambda: mock.patch.object(records, "letters", lambda given: given), named("reports of a category"), "texts"),
-    "identifiers are as many persons as units": (_units_tell_apart, named("count", "sum"), "pandas"),
+    "dates are Python's objects": (_dates_are_objects, named("mean of dates"), "arrow"),
+    "dates in a file are Python's objects": (_dates_are_objects, named("mean of dates"), "parquet"),
+    "the first date decides how all are written": (_first_date_decides, DATED, "csv"),
+    "a gap among dates makes doubles of the others": (_gaps_make_doubles, DATED, "arrow"),
+    "letters of dates are not looked at": (
+        lambda: mock.patch.object(dates, "letters", lambda given: given), named("mean of dates"), "dict"),
+    "numbers that are no letters raise in a column": (
+        lambda: mock.patch.object(records, "letters", lambda given: given), named("reports of a category"), "dict"),
+    "a list among columns is read as an array": (
+        lambda: mock.patch.object(tables, "objects", np.asarray), named("mean", "a caller's statistic"), "dict"),
+    "identifiers are as many persons as units": (
+        _keys({np.datetime64: _told_apart, datetime.datetime: _told_apart}), named("count", "sum"), "pandas"),
 }  # fmt: skip
 
 

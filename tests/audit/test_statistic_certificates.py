@@ -9,10 +9,12 @@ import functools
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from harness.empirical import epsilon_lower_bound
 from harness.hunter import hunt
 from harness.sums import (
     AFAR,
@@ -32,10 +34,14 @@ from harness.sums import (
 from scipy.spatial.distance import cdist
 
 import sfumato as sf
+from sfumato.bases.statistics.centred import CentredSquares
 from sfumato.bases.statistics.moments import Moments
-from sfumato.bases.statistics.sums import UNIT, Tally, Total
+from sfumato.bases.statistics.quantiles import Grid
+from sfumato.bases.statistics.sums import UNIT, Tally, Total, root
+from sfumato.bases.statistics.tree import QuantileTree
 from sfumato.core.calibration import calibrate
 from sfumato.core.gaussian import noise_multiplier
+from sfumato.core.mechanism import draw
 
 
 def farthest_covariance(columns, norm):
@@ -82,7 +88,9 @@ def test_the_farthest_records_of_a_covariance_are_those_of_the_proof(columns, no
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))
-@pytest.mark.parametrize("name", ["sum far from zero", "variance", "covariance of two", "histogram", "bounds"])
+@pytest.mark.parametrize(
+    "name", ["sum far from zero", "variance", "covariance of two", "histogram", "bounds", "median"]
+)
 def test_hunts_through_the_whole_target_find_nothing_worse(name, norm, relation, missing):
     privacy = sf.Privacy(**GRANTS[norm], neighbours=relation)
     target, box, basis, certificate = chosen(name, missing, privacy)
@@ -126,6 +134,45 @@ def test_what_records_add_is_what_the_target_sums(name, norm):
     assert (summed(target, box, basis, certificate, records[::-1].copy()) == total).all()
 
 
+# --- variances in two steps -------------------------------------------------------------------------------------------
+
+CENTRES = {"middle": (0.0, 0.0), "aside": (40.0, -75.0), "ends": (100.0, -100.0), "beyond": (1e9, -1e9)}
+
+
+def squares(centre, box, missing, norm, kind=CentredSquares):
+    """Squares about published means of a hundred records, of which these are the sums."""
+    means = Moments("mean", missing == "none", 0 if missing == "none" else UNIT)
+    first = np.array([*CENTRES[centre][: box.dimension], *([] if missing == "none" else [100.0])])
+    return kind.counting(box, first, means, 0.1, 100, sf.Privacy(**GRANTS[norm]), norm)
+
+
+@pytest.mark.few(12)
+@pytest.mark.parametrize("missing", ["drop", "none"])
+@pytest.mark.parametrize("norm", list(GRANTS))
+@pytest.mark.parametrize("centre", list(CENTRES))
+@pytest.mark.parametrize("box", [LINE, PLANE], ids=["line", "plane"])
+def test_hunted_records_attain_the_certificate_of_squares_about_any_centre(box, centre, norm, missing):
+    privacy = sf.Privacy(**GRANTS[norm])
+    basis = squares(centre, box, missing, norm)
+    found, bound = worst_pair(Alone(box, basis), box, norm, "replace"), basis.apart(box, privacy, norm)
+    assert 0.95 * bound <= found <= bound * (1 + 1e-12)
+    assert basis.largest() >= np.abs(Alone(box, basis)(telling_records(box))).max()
+
+
+class AboutTheMiddle(CentredSquares):
+    """Forgets that squares about a centre aside reach further."""
+
+    def pair(self, box, norm):
+        return UNIT * box.dimension if norm == "l1" else root(UNIT**2 * box.dimension)
+
+
+@pytest.mark.parametrize("norm", list(GRANTS))
+def test_negative_control_squares_bounded_as_if_about_the_middle_are_caught(norm):
+    basis = squares("aside", LINE, "none", norm, AboutTheMiddle)
+    found = worst_pair(Alone(LINE, basis), LINE, norm, "replace")
+    assert found > 1.5 * basis.apart(LINE, sf.Privacy(**GRANTS[norm]), norm)
+
+
 # --- persons ----------------------------------------------------------------------------------------------------------
 
 MOST = 3
@@ -138,6 +185,7 @@ TABLED = (
     "variance",
     "covariance of two",
     "histogram of two",
+    "median",
 )
 
 
@@ -227,6 +275,17 @@ class NearlySquares(Moments):
         return 2 * UNIT * box.dimension
 
 
+class OneLayer(QuantileTree):
+    """As if a record were counted in the cells alone, and not in the layers above."""
+
+    def pair(self, box, norm):
+        return 2 if norm == "l1" else math.sqrt(2)
+
+    def single(self, box, norm):
+        return 1
+
+
+TREE = ("median", (0.5,), Grid(-2, 9, 0), False, 3, 2)
 BROKEN = {
     "squares forgotten, two records": (ForgottenSquares("variance", True, 0), LINE, "l1", "replace"),
     "squares forgotten, one record, L1": (ForgottenSquares("variance", False, 0), LINE, "l1", "add-remove"),
@@ -236,6 +295,9 @@ BROKEN = {
     "square not centred, L2": (Uncentred("variance", False, 0), LINE, "l2", "add-remove"),
     "two cells taken for one, L1": (OneCell("histogram", (4,), False), LINE, "l1", "replace"),
     "two cells taken for one, L2": (OneCell("histogram", (4,), False), LINE, "l2", "replace"),
+    "layers forgotten, two records": (OneLayer(*TREE), LINE, "l1", "replace"),
+    "layers forgotten, two records, L2": (OneLayer(*TREE), LINE, "l2", "replace"),
+    "layers forgotten, one record": (OneLayer(*TREE), LINE, "l1", "add-remove"),
 }
 
 
@@ -275,3 +337,36 @@ def test_negative_control_a_persons_rows_forgotten_are_caught():
         for x in (-2, 6)
     ]
     assert np.abs(sums[0] - sums[1]).sum() == MOST * row
+
+
+# --- counts behind quantiles, attacked --------------------------------------------------------------------------------
+
+
+def attacked_tree(relation, fewer=Fraction(1), draws=40_000):
+    """The best threshold of the likelihood ratio, on the pair that is furthest apart; wrong one time in 1e9."""
+    privacy = sf.Privacy(epsilon=1.0, neighbours=relation)
+    target, box = sf.Statistic("median"), LINE
+    basis = QuantileTree(*TREE)
+    certificate = target.certificate(basis, box, 3, privacy)
+    law = calibrate(certificate, basis.size(box), privacy, target.preferred_noise(certificate, privacy))[0]
+    law = replace(law, scale=law.scale * fewer)
+    tables = ([-2.0, 1.0, -2.0], [-2.0, 1.0, 6.0] if relation == "replace" else [-2.0, 1.0])
+    ends = [summed(target, box, basis, certificate, np.array(rows)[:, None]) for rows in tables]
+
+    def sampler(numbers):
+        return lambda m: numbers + draw(replace(law, size=m * law.size)).reshape(m, law.size)
+
+    def ratio(noisy):
+        return np.abs(noisy - ends[0]).sum(axis=1) - np.abs(noisy - ends[1]).sum(axis=1)
+
+    return epsilon_lower_bound(sampler(ends[0]), sampler(ends[1]), draws, ratio)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_counts_in_several_layers_survive_the_attack(relation):
+    assert 0.6 < attacked_tree(relation) <= 1.0
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_negative_control_noise_for_one_layer_is_caught_by_attack(relation):
+    assert attacked_tree(relation, Fraction(1, 2)) > 1.2

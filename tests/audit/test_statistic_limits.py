@@ -15,6 +15,7 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from sfumato.bases.statistics.quantiles import Grid, Quantiles
+from sfumato.bases.statistics.tree import QuantileTree
 from sfumato.core.box import Integer
 
 # --- quantiles --------------------------------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def test_persons_move_a_quantiles_score_as_often_as_they_have_rows(level, relati
 
 
 @pytest.mark.parametrize("level", LEVELS, ids=str)
-def test_a_quantile_of_the_records_has_score_nought_and_nothing_else_has(level):
+def test_a_quantile_of_the_records_has_no_score_below_nought_and_everything_else_has(level):
     for table in (t for n in range(6) for t in tables(n)):
         values = np.repeat(np.arange(5), table[:5])
         scores = SMALL.scores(table[:5], level)
@@ -68,7 +69,7 @@ def test_a_quantile_of_the_records_has_score_nought_and_nothing_else_has(level):
             v for v in range(5)
             if (values < v).sum() <= level * len(values) and (values > v).sum() <= (1 - level) * len(values)
         }  # fmt: skip
-        assert {int(v) for v in np.flatnonzero(scores == 0)} == quantiles
+        assert {int(v) for v in np.flatnonzero(scores >= 0)} == quantiles
         assert quantiles
         if len(values):
             assert int(values[max(0, math.ceil(level * len(values)) - 1)]) in quantiles
@@ -181,3 +182,59 @@ def test_negative_control_rank_limits_from_too_narrow_ranks_fail():
     assert -basis.scores(counts, Fraction(1, 2))[18] == 3 * 2
     low, _ = basis.limits(sf.Box({"x": (0, 40)}), np.array([wrong, wrong]), np.array([1.0, 1.0]), 10)
     assert low[1] > values[math.ceil(0.7 * 10) - 1]
+
+
+# --- trees of counts --------------------------------------------------------------------------------------------------
+
+
+def between(values, level):
+    """The records between which every usual definition of a quantile lies."""
+    n, rank = len(values), math.floor(round(level * len(values), 9))
+    return values[max(rank, 1) - 1], values[min(rank + 2, n) - 1]
+
+
+def tree_limits(rng, short=0.0):
+    """Limits of random small tables with any noise, each rank within its width of the true one, or so much short."""
+    complete, public, fan = bool(rng.integers(2)), bool(rng.integers(2)), int(rng.integers(2, 7))
+    height = next(h for h in range(1, 9) if fan**h >= 41)
+    basis = QuantileTree("quantiles", (0.25, 0.5), Grid(0, 41, 0), complete, fan, height, public and not complete)
+    n = int(rng.integers(1, 60))
+    values = np.sort(rng.integers(0, 41, size=n) if rng.random() < 0.5 else rng.integers(18, 23, size=n))
+    rows = (n if complete else n + int(rng.integers(5))) if public else None
+    exact = basis.sums(np.bincount(values, minlength=41), rows or n).astype(np.float64)
+    noisy = exact + rng.uniform(-1, 1, size=len(exact)) * rng.choice([0.5, 3.0, 20.0])
+
+    def ranks(numbers):
+        left, right = basis._sides(numbers)
+        weights = basis._weights(*basis._nodes(), rows)
+        return (1 - weights) * left - weights * right + (weights - [[0.25], [0.5]]) * (basis._total(numbers, rows) or 0)
+
+    widths = np.abs(ranks(noisy) - ranks(exact)) - short
+    low, high = basis.limits(sf.Box({"x": Integer(0, 40)}), noisy, widths, rows)
+    held = [low[i] <= between(values, q)[0] and between(values, q)[1] <= high[i] for i, q in enumerate(basis.asked)]
+    return all(held), bool((low > 0).any() or (high < 40).any())
+
+
+def test_limits_of_a_tree_hold_whenever_ranks_are_within_their_widths():
+    rng = np.random.default_rng(5)
+    found = np.array([tree_limits(rng) for _ in range(600)])
+    assert found[:, 0].all() and found[:, 1].mean() > 0.5  # most tell something
+
+
+def test_negative_control_limits_of_a_tree_from_too_narrow_ranks_fail():
+    rng = np.random.default_rng(6)
+    assert not np.array([tree_limits(rng, short=3.0) for _ in range(600)])[:, 0].all()
+
+
+def test_ranks_of_a_tree_are_those_of_the_records():
+    """Whatever the weights, without noise: the records up to each edge, less the level's share of all."""
+    rng = np.random.default_rng(7)
+    counts = rng.integers(0, 9, size=41)
+    total, up_to = int(counts.sum()), np.cumsum(counts)[:-1]
+    for complete, rows in ((True, total), (False, total + 4), (False, None)):
+        basis = QuantileTree("quantiles", (0.25, 0.5), Grid(0, 41, 0), complete, 4, 3, rows == total + 4)
+        numbers = basis.sums(counts, rows or total).astype(np.float64)
+        weights, (left, right) = basis._weights(*basis._nodes(), rows), basis._sides(numbers)
+        levels = np.array([[0.25], [0.5]])
+        found = (1 - weights) * left - weights * right + (weights - levels) * (basis._total(numbers, rows) or 0)
+        assert np.allclose(found, up_to - levels * total, atol=1e-9)

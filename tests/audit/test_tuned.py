@@ -14,7 +14,7 @@ from harness.empirical import epsilon_lower_bound
 
 import sfumato as sf
 from opening import chunks_of, numbers_of
-from sfumato import tuning
+from sfumato import paid_choice
 from sfumato.engines.memory import MemoryEngine
 
 BOX, GRANT = sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0)
@@ -76,7 +76,7 @@ def test_choice_and_release_together_stay_within_the_grant():
 @pytest.mark.slow
 def test_negative_control_a_choice_that_nobody_pays_for_is_caught(monkeypatch):
     """The choice has the whole grant, and so has the release: one of the two is charged, both are made."""
-    monkeypatch.setattr(tuning, "part_of", lambda privacy, share, delta=0.0: replace(privacy, delta=delta))
+    monkeypatch.setattr(paid_choice, "part_of", lambda privacy, share, delta=0.0: replace(privacy, delta=delta))
     assert epsilon_lower_bound(*PAIR, 6000, doubly) > 1.0
 
 

@@ -43,6 +43,7 @@ FOLDING = {
     "proportions": (sf.Statistic("proportions", "t"), MIXED, PURE),
     "median": (sf.Statistic("median"), LINE, PURE),
     "quantiles": (sf.Statistic("quantiles", "b"), PLANE, ADDING),
+    "chosen quantiles": (sf.Statistic("quantiles", "b", interval="none"), PLANE, ADDING),
     "density": (sf.KDE(1.0), LINE, PURE),
     "tuned density": (sf.KDE(sf.Tuned([0.8, 1.6])), LINE, PURE),
     "densities": (sf.KDE(1.0, by="t"), sf.Box({"a": (0, 10), "t": sf.Categorical(["f", "m"])}), ADDING),
@@ -53,7 +54,11 @@ FOLDING = {
     "normal naive Bayes": (sf.NaiveBayes("g", [0, 1], likelihood="normal"), PLANE, ADDING),
     "bounds": (Bounds(), sf.Box({"a": (-(2.0**64), 2.0**64)}), ADDING),
     "support vectors": (sf.KernelMachine("hinge", "rbf", 3.0, "t", ["f", "m"], mechanism="output"), PLANE, PURE),
-    "logistic regression": (sf.LogisticRegression(3.0, response="g", classes=[0, 1, 2]), PLANE, ADDING),
+    "logistic regression": (
+        sf.LogisticRegression(3.0, response="g", classes=[0, 1, 2], prior=(3, 2, 1)),
+        PLANE,
+        ADDING,
+    ),
     "ridge regression": (sf.Ridge(3.0, response="y", range=(0, 10), mechanism="output"), PLANE, PURE),
     "Huber regression": (sf.KernelMachine("huber", "matern", 3.0, "y", None, (0, 10)), PLANE, PURE),
 }

@@ -185,7 +185,7 @@ class ProtocolContract:
 
     def test_estimates_have_variances(self, filled):
         means, variances = filled.estimate()
-        assert means.shape == variances.shape == (self.protocol.questions,)
+        assert means.shape == variances.shape == (self.protocol.estimates,)
         assert np.isfinite(means).all()
         assert (variances > 0).all()
 

@@ -19,6 +19,7 @@ from sfumato.drawing import PAINTERS
 from sfumato.errors import ParameterError
 from sfumato.faces import FACES, LOCAL, Face, face_of
 from sfumato.faces.promise import short
+from sfumato.faces.scales import axes_of
 from sfumato.faces.views import Sample, View, Views
 from sfumato.releases import io
 from sfumato.releases.base import Release
@@ -31,7 +32,7 @@ pytest.importorskip("jinja2")
 QUICK = {
     *("pure", "derivative", "density", "grouped-density", "curve", "machine-linear", "naive-bayes-normal"),
     *("value-mean", "value-median", "value-histogram", "value-bounds", "value-random", "summary"),
-    *("collected-density-line", "collected-marginals", "collected-summary"),
+    *("collected-density-line", "collected-marginals", "collected-summary", "collected-moments"),
 }
 CASES = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in FILES]
 
@@ -178,9 +179,9 @@ class TideFace(Face):
 
     def picture(self):
         levels, reach = self.release.levels, self.reach()
-        points = np.arange(len(levels), dtype=np.float64)[:, None]
-        seen = Sample(points, levels, levels - reach, levels + reach, self.confidence)
-        return Views((View(self.release.box.names, (seen,), self.quantity, short(self.release.guarantee)),))
+        hours = np.arange(len(levels), dtype=np.float64)
+        seen = Sample((hours,), levels, levels - reach, levels + reach, self.confidence)
+        return Views((View(axes_of(self.release.box), (seen,), self.quantity, short(self.release.guarantee)),))
 
 
 @pytest.fixture

@@ -21,11 +21,14 @@ BAD = {
     "--epsilon": "-1",
     "--error": "0",
     "--expected-rows": "0",
+    "--rows": "0",
     "--folder": "data.csv",
     "--gamma": "-1",
     "--gap": "0",
+    "--group": "nobody",
     "--interactions": "x",
-    "--interval-share": "2",
+    "--interval": "paid",
+    "--edges": "9,3",
     "--kernel": "x",
     "--kind": "x",
     "--label": "disease=no",
@@ -52,6 +55,9 @@ BAD = {
     "--response": "bp:220:60",
     "--rho": "-1",
     "--rule": "x",
+    "--scale": "age:x",
+    "--step": "-1",
+    "--public": "none.csv",
     "--m": "0",
     "--smoothness": "-1",
     "--tune-bandwidth": "5",
@@ -78,6 +84,9 @@ COMMANDS = {
     "summary": ("summarize", "data.csv", *AGE, "--epsilon", "1"),
     "density of devices": ("local", "init", "--kind", "density", "--box", "numbers.toml", "--epsilon", "1"),
     "queries of devices": ("local", "init", "--kind", "smooth-queries", "--box", "numbers.toml", "--epsilon", "1"),
+    "linear model": (
+        *("local", "init", "--kind", "linear-model", "--box", "both.toml", "--response", "ill", "--epsilon", "1"),
+    ),
     "marginals": ("local", "init", "--kind", "marginals", "--box", "words.toml", "--epsilon", "1"),
     "plan of devices": (
         "local",
@@ -113,6 +122,7 @@ def folder(tmp_path_factory):
     ]
     (made / "data.csv").write_text("\n".join(rows) + "\n")
     (made / "numbers.toml").write_text("[columns.age]\nlow = 0\nhigh = 110\n")
+    (made / "both.toml").write_text("[columns.age]\nlow = 0\nhigh = 110\n[columns.ill]\ncategories = [0, 1]\n")
     (made / "words.toml").write_text('[columns.sex]\ncategories = ["F", "M"]\n[columns.ill]\ncategories = [0, 1]\n')
     return made
 
@@ -138,4 +148,4 @@ def test_every_refusal_names_its_option(name, folder, monkeypatch, capsys):
         assert left.value.code in (2, 3), (option, said)
         # A file that is not there is named itself.
         assert option in said or value in said.split(":")[1], said
-        assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "numbers.toml", "words.toml"]
+        assert sorted(path.name for path in folder.iterdir()) == ["both.toml", "data.csv", "numbers.toml", "words.toml"]

@@ -10,7 +10,7 @@ GROUPS = sf.Box({"a": sf.Categorical(["no", "yes"]), "b": sf.Categorical([1, 2, 
 
 
 class DensityContract(ProtocolContract):
-    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=(3, 4), seed=7)
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=(3, 4), seed=7, randomizer="hadamard")
 
     def records(self):
         return np.random.default_rng(1).uniform([-10, 0], [120, 24], size=(self.people, 2))
@@ -18,6 +18,14 @@ class DensityContract(ProtocolContract):
 
 class TestHadamardDensity(DensityContract):
     pass
+
+
+class TestSubsetDensity(DensityContract):
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=(3, 4), seed=7, randomizer="subset")
+
+
+class TestWideSubsetDensity(DensityContract):
+    protocol, width = sf.local.Density(PLANE, epsilon=4.0, lattice=(20, 30), seed=7, randomizer="subset"), 2
 
 
 class TestBitDensity(DensityContract):
@@ -38,6 +46,21 @@ class TestLaplaceDensity(DensityContract):
 
 class TestPrivUnitDensity(DensityContract):
     protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=2, seed=7, randomizer="privunit")
+
+
+class TestLinearModel(ProtocolContract):
+    protocol = sf.local.LinearModel(
+        sf.Box({"age": (0, 110), "hour": (0, 24), "ill": sf.Categorical([0, 1])}), epsilon=1.0, response="ill", seed=7
+    )
+
+    def records(self):
+        return np.random.default_rng(1).uniform([-10, 0, 0], [120, 24, 2], size=(self.people, 3)).round()
+
+
+class TestLinearModelOfANumber(TestLinearModel):
+    protocol = sf.local.LinearModel(
+        sf.Box({"age": (0, 110), "hour": (0, 24), "ill": (0, 1)}), 2.0, "ill", seed=7, second_moments=np.eye(3) / 3
+    )
 
 
 class SmoothContract(ProtocolContract):
@@ -88,7 +111,11 @@ class TestThreeWayMarginals(MarginalsContract):
 
 
 class TestOneWayMarginals(MarginalsContract):
-    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, seed=7)
+    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, seed=7, randomizer="hadamard")
+
+
+class TestSubsetMarginals(MarginalsContract):
+    protocol = sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, seed=7, randomizer="subset")
 
 
 class TestChebyshevMarginals(MarginalsContract):

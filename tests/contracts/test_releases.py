@@ -374,8 +374,12 @@ class TestCountOfAPrivateNumber(ValueContract):
     what, privacy = "count", sf.Privacy(epsilon=1.0, neighbours="add-remove")
 
 
-class TestMedianWithAnInterval(ValueContract):
-    what, options = "median", {"missing": "none", "interval_share": 0.3}
+class TestMedian(ValueContract):
+    what, options = "median", {"missing": "none"}
+
+
+class TestChosenMedian(ValueContract):
+    what, options = "median", {"interval": "none"}
 
 
 class TestQuantiles(ValueContract):

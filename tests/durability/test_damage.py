@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import counter, ledger, sealing, store
+from sfumato.accounting import counter, ledger, seal
 from sfumato.accounting.events import event_of_grant
+from sfumato.accounting.store import close_all
 from sfumato.errors import LedgerError
 
 LIMITS = {
@@ -39,12 +42,12 @@ def files():
     accounts = {name: sf.Ledger(path).account(name, limit=limit) for name, limit in LIMITS.items()}
     accounts["spent"].charge(event(1.0))
     accounts["random"].charge(event(0.25, 0.75))
-    store.close_all()
+    close_all()
     accounts["spent"].charge(event(2.0))
     accounts["half"].charge(event(1.0))
     accounts["random"].charge(event(0.25, 0.75))
     in_use = {part: Path(f"{path}{part}").read_bytes() for part in PARTS}
-    store.close_all()
+    close_all()
     closed = {part: Path(f"{path}{part}").read_bytes() for part in ("", "-count")}
     yield folder, {"in use": in_use, "closed": closed}
     shutil.rmtree(folder)
@@ -70,14 +73,14 @@ def gained(folder, files) -> str | None:
     except LedgerError:
         return None
     finally:
-        store.close_all()
+        close_all()
     try:
         sf.Ledger(path).account("random").charge(event(1e-9, 0.999))
         return "one more gamma was charged"
     except LedgerError:
         return None
     finally:
-        store.close_all()
+        close_all()
 
 
 def flipped(content: bytes, bit: int) -> bytes:
@@ -142,10 +145,10 @@ def test_no_file_that_is_cut_or_lost_gives_budget_back(files, part, keep):
 def test_the_attack_finds_a_ledger_without_seals(files, monkeypatch):
     """Negative control: the same damage, when nothing is checked."""
     folder, found = files
-    monkeypatch.setattr(sealing, "verify", lambda connection: [sealing.START] * 99)
+    monkeypatch.setattr(seal, "verify", lambda connection: [seal.START] * 99)
     monkeypatch.setattr(counter, "agree", lambda *_: None)
     monkeypatch.setattr(counter, "read", lambda _: None)
-    for module in (sealing, ledger):
+    for module in (seal, ledger):
         monkeypatch.setattr(module, "checked", lambda table, row: "")
     assert gained(folder, {part: found["in use"][part] for part in ("", "-count")})  # the log is gone
     bits = texts(found["closed"][""], b"3e400")  # what the account that is used up adds up to
@@ -174,3 +177,15 @@ def test_processes_that_create_one_ledger_at_once_share_it(tmp_path):
         ]
         told = [racer.communicate(timeout=120) for racer in racers]
         assert sorted(out.strip() for out, _ in told) == ["charged"] * 5 + ["refused"] * 3, told
+
+
+def test_opening_waits_while_another_process_still_makes_the_file(tmp_path):
+    """SQLite does not wait by itself for a change of journal where somebody is writing: it says "locked" at once."""
+    path = tmp_path / "budget.db"
+    sf.Ledger(path).account("race", limit=sf.Privacy(epsilon=5.0))
+    close_all()
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA journal_mode=delete")
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
+    assert [account.name for account in sf.Ledger(path).accounts()] == ["race"]

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import store
+from sfumato.accounting.store import close_all
 
 MOUNTED = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 SPEND = """
@@ -79,7 +79,7 @@ def test_who_does_not_see_the_mount_misses_the_counter(places, first):
     container.touch()
     if first == "host":
         sf.Ledger(host).account("clinic", limit=sf.Privacy(epsilon=1.0))
-        store.close_all()
+        close_all()
     if first == "container":
         spender(container, 0.125, "blind", mount=(host, container)).communicate("\n", timeout=60)
     sides = [spender(host, 0.875), spender(container, 0.875, "blind", mount=(host, container))]

@@ -19,12 +19,15 @@ import sfumato as sf
 from sfumato.bases.bayes.attributes import Attributes
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.statistics.magnitudes import WIDEST
+from sfumato.bases.statistics.quantiles import Grid, Quantiles
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Guarantee
+from sfumato.paid_choice import Settled, expected, first_of
+from sfumato.pipeline import prepare
 from sfumato.releases.base import Receipt
-from sfumato.targets.base import Published
+from sfumato.targets.base import Measured, Published
 from sfumato.targets.bounds import Bounds
 
 HERE = Path(__file__).parent
@@ -64,6 +67,8 @@ def densities():
     yield "density", masses(sf.KDE(9.0), sf.SplitLattice(16, 4.5), line, pure, 400)
     yield "density-linear", masses(sf.KDE(2.0, post="none", missing="none"), sf.Binning(12), day, pure, 400)
     yield "density-private", masses(sf.KDE(9.0), sf.Binning(13), line, private, None)
+    visits = sf.Box({"visit": ("2024-01-01T00:00Z", "2025-01-01T00:00Z")})
+    yield "density-dates", masses(sf.KDE(20.0), sf.Binning(13), visits, pure, 400)
     matrix = sf.KDE([[300.0, 60.0], [60.0, 100.0]])
     yield "density-matrix", masses(matrix, sf.Binning((8, 7)), plane, sf.Privacy(rho=0.25), 400)
     yield "density-polynomial", masses(sf.KDE(15.0, post="none"), sf.Bernstein(10, 2), line, pure, 400)
@@ -113,6 +118,19 @@ def machines():
     svm = sf.KernelMachine("hinge", sf.Polynomial(2, 1.5, 0.5), 1.0, **sick)
     yield "learner-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
     yield "machine-bernstein", machine(svm, sf.Bernstein((3, 2), 2), plane, pure, 400)
+    yield "learner-prior", started(plane, pure, 400)
+
+
+def started(box, privacy, rows):
+    """A learner that starts from counts of its classes, which were paid for."""
+    whole = Settled(sf.LogisticRegression(20.0, response="ill", classes=["no", "yes"]), "auto", privacy)
+    first = first_of(whole, box, rows, prepare)
+    left = expected(whole, first, box, rows)
+    prepared = prepare(left.target, box, left.privacy, rows)
+    measured = Measured(first.step, np.array([371.0, 34.0]), first.prepared.law)
+    target, basis = prepared.target.after(measured, prepared.basis, box, rows, privacy, left.privacy)
+    made = machine(target, basis, box, left.privacy, rows)
+    return replace(made, guarantee=left.promise(prepared.guarantee, privacy))
 
 
 def published(target, basis, box, privacy, rows, values):
@@ -186,16 +204,33 @@ def statistics():
     yield "value-mean", statistic(sf.Statistic("mean"), plane, pure, 400, [-71.5, 12.25, 804.5])
     tally = statistic(sf.Statistic("histogram", bins=3), sexes, sf.Privacy(rho=0.25), 400, [40, -3, 120, 77, 9, 151])
     yield "value-histogram", tally
-    median = sf.Statistic("median", "age", "none", interval_share=0.25)
-    basis = median.choose_basis(plane, 4000, pure)
+    median = sf.Statistic("median", "age", "none", interval="none")
+    basis = Quantiles("median", (0.5,), Grid(0, 11001, 2), True, 0.054102, 0.25)  # levels beside it made its limits
     promised = Guarantee(1.0, 0.0, None, None, "replace", "row")
     chosen = Published(np.array([47.5, 39.25, 56.0]), basis, plane, 4000, None, promised, None, pure, "auto")
     yield "value-median", median.finish(chosen)
+    quartiles = sf.Statistic("quantiles", "age", "none", interval="none")  # chosen jointly
+    basis = quartiles.choose_basis(plane, 4000, pure)
+    together = Published(np.array([33.25, 44.5, 57.75]), basis, plane, 4000, None, promised, None, pure, "auto")
+    yield "value-quantiles-jointly", quartiles.finish(together)
+    yield "value-variance-steps", in_two_steps(sf.Statistic("variance"), plane, pure, promised)
     counts = 10 * np.sin(np.arange(169.0)).round(1)
     counts[[62, 105, 106]] = [150.0, 40.0, 777.0]
     yield "value-bounds", statistic(Bounds(), sf.Box({"age": (-WIDEST, WIDEST)}), pure, 400, counts.round())
     own = sf.Statistic(np.mean, sensitivity=sampled_certificate(), range=(-2, 2))
     yield "value-random", statistic(own, sf.Box([(-9, 9)]), sf.Privacy(epsilon=0.5, gamma=0.1), 5, [0.375])
+
+
+def in_two_steps(target, box, privacy, promised):
+    """A variance about means that came out like this."""
+    step = target.before(box, 4000, privacy)
+    rest = replace(privacy, epsilon=1 - float(step.share))
+    basis = target.basis_after(step, np.array([-820.5, -1300.25, 4001.5]), box, 4000, privacy, rest)
+    certificate = target.certificate(basis, box, 4000, rest)
+    law, _ = calibrate(certificate, target.size(basis, box), rest, target.preferred_noise(certificate, rest))
+    return target.finish(
+        Published(np.array([-2400.5, -3100.25, 9000.5]), basis, box, 4000, law, promised, None, rest, "auto")
+    )
 
 
 def summaries():
@@ -280,10 +315,15 @@ def more_statistics():
     yield "value-proportions", statistic(sf.Statistic("proportions"), wards, pure, 400, [180, 120, 104])
     own = sf.Statistic(np.mean, sensitivity=0.5, length=3, norm="l2", range=(0, 9))
     yield "value-own", statistic(own, line, pure, 400, [2.5, 7.0, 11.0])
-    levels = sf.Statistic("quantiles", "age", probabilities=(0.1, 0.5, 0.9))
+    levels = sf.Statistic("quantiles", "age", probabilities=(0.1, 0.5, 0.9), interval="none")
     chosen = Published(np.array([21.5, 47.5, 80.25]), levels.choose_basis(plane, 4000, pure), plane, 4000, None,
                        Guarantee(1.0, 0.0, None, None, "replace", "row"), None, pure, "auto")  # fmt: skip
     yield "value-quantiles", levels.finish(chosen)
+    counted = sf.Statistic("quantiles", "age", probabilities=(0.25, 0.5, 0.75), missing="none")
+    tree = counted.choose_basis(line, 400, pure)
+    cells = np.rint(400 * np.diff(np.clip(np.linspace(-0.5, 1.5, tree.grid.count + 1), 0, 1) ** 2))
+    numbers = tree.sums(cells.astype(np.int64), 400) + np.rint(3 * np.sin(np.arange(tree.size(line))))
+    yield "value-tree", statistic(counted, line, pure, 400, numbers)
 
 
 def collected():
@@ -298,7 +338,10 @@ def collected():
     told = pd.DataFrame({"sex": np.where(women, "F", "M"), "ward": ward, "smoker": np.where(smokes, "yes", "no")})
     ill = pd.DataFrame({"asthma": women & smokes, "flu": ward == 1, "cough": smokes | (ward == 1)}).astype(int)
     asked = {
-        "collected-density": (sf.local.Density(plane, epsilon=2.0, lattice=(6, 5), seed=7), people),
+        "collected-density": (
+            sf.local.Density(plane, epsilon=2.0, lattice=(6, 5), seed=7, randomizer="hadamard"),
+            people,
+        ),
         "collected-density-line": (
             sf.local.Density(line, epsilon=1.0, lattice=9, seed=7, randomizer="laplace"),
             people[:, :1],
@@ -310,6 +353,16 @@ def collected():
         ),
         "collected-summary": (sf.local.SmoothQueries(plane, epsilon=2.0, degree=4, seed=7), people),
     }
+    circles = sf.Box({"hour": sf.Periodic(0, 24), "weekday": sf.Periodic(0, 7, whole=True)})
+    visits = np.column_stack([crowd.normal(23, 4, 20_000), crowd.integers(0, 4, 20_000)])
+    asked["collected-density-circles"] = (
+        sf.local.Density(circles, epsilon=2.0, lattice=(6, 7), seed=7, randomizer="hadamard"),
+        visits,
+    )
+    whole = sf.Box({**dict(zip(plane.names, plane.columns, strict=True)), **smoking})
+    known = pd.DataFrame({"age": people[:, 0], "bmi": people[:, 1], "smoker": told["smoker"]})
+    asked["collected-moments"] = sf.local.LinearModel(whole, epsilon=4.0, response="smoker", seed=7), known[:2000]
+    asked["collected-density-subset"] = sf.local.Density(plane, epsilon=2.0, lattice=(6, 5), seed=7), people
     for name, (protocol, records) in asked.items():
         collector = protocol.collector()
         with mock.patch("os.urandom", np.random.default_rng(17).bytes):
@@ -367,6 +420,8 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
+    if release.kind == "collected-moments":
+        return repr(release.scales)
     if release.kind in ("summary", "marginals"):
         return repr(release.basis if release.kind == "summary" else release.walsh)
     part = release.high if release.kind == "curve" else first_part(release)
@@ -397,6 +452,10 @@ def evaluated(release, points):
         return {"values": release(points).tolist()}
     if release.kind == "marginals":
         return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}
+    if release.kind == "collected-moments":
+        model = release.fit()
+        return {"moments": [release.second_moments.tolist(), release.cross_moments.tolist()],
+                "model": [*model.coefficients, model.intercept]}  # fmt: skip
     if release.kind == "curve":
         limits = [end.tolist() for end in release.band(points)]
         return {"values": release(points).tolist(), "rows": release.rows, "limits": limits}
@@ -436,7 +495,7 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    if release.kind in ("value", "marginals"):
+    if release.kind in ("value", "marginals", "collected-moments"):
         return {"points": [], **evaluated(release, None), **promises(release)}
     if release.kind == "summary":
         return {"points": [], **asked(release), **promises(release)}

@@ -150,7 +150,7 @@ statistic cohort.csv covariance age bmi --box columns.toml --rho 0.5 --plan
 statistic cohort.csv bounds age --epsilon 0.1 --plan
 classify cohort.csv --label disease=no,yes --column age:0:110 --epsilon 1 --landmarks 5 --plan
 classify cohort.csv --label disease=no,yes --box numbers.toml --epsilon 1 --kernel linear --plan --json
-classify cohort.csv --label stage=0,1,2 --box numbers.toml --epsilon 1 --delta 1e-6 --landmarks 9 --mechanism objective --plan
+classify cohort.csv --label stage=0,1,2 --column age:0:110 --epsilon 1 --delta 1e-6 --landmarks 5 --mechanism objective --plan
 classify cohort.csv --method naive-bayes --label disease=no,yes --column age:0:110 --column sex=F,M --epsilon 1 --plan
 classify cohort.csv --method naive-bayes --label disease=no,yes --box numbers.toml --epsilon 1 --plan --json
 regress cohort.csv --response bp:60:220 --column age:0:110 --epsilon 1 --plan
@@ -190,7 +190,7 @@ statistic cohort.csv variance age --column age:0:110 --epsilon 50
 statistic cohort.csv covariance age bmi --box columns.toml --epsilon 50
 statistic cohort.csv histogram age sex --column age:0:110 --column sex=F,M --bins 3 --epsilon 50 --plot h.png
 statistic cohort.csv proportions sex --column sex=F,M --epsilon 50 --json
-statistic cohort.csv median age --column age:0:110 --missing none --interval-share .3 --epsilon 50
+statistic cohort.csv median age --column age:0:110 --epsilon 50
 statistic cohort.csv quantiles age --column age:0:110 --probabilities .1,.5,.9 --epsilon 50 --json
 statistic cohort.csv bounds age --epsilon 50
 classify cohort.csv --label disease=no,yes --column age:0:110 --epsilon 50 --landmarks 5 --report m.html --plot m.png --public-test open.csv
@@ -386,8 +386,8 @@ REFUSED = {
         quantiles --column age:0:110 --probabilities half
         quantiles --column age:0:110 --probabilities 2
         mean --column age:0:110 --probabilities .5
-        mean --column age:0:110 --interval-share .5
-        median --column age:0:110 --interval-share .5
+        mean --column age:0:110 --interval none
+        median --column age:0:110 --interval paid
         mean --column age:0:110 --missing guess
         mean --column age:0:110 --confidence 1
         mean --column age:0:110 --plan --expected-rows 0
@@ -409,7 +409,6 @@ REFUSED = {
         --label disease=no,yes --column age
         --label disease=no,yes --column weight:0:200
         --label ward=0,1 --column ward:0:1
-        --label ward=0,1 --box columns.toml --column disease
         --label disease=no,yes --column age:0:110 --loss squared
         --label disease=no,yes --column age:0:110 --kernel cubic
         --label disease=no,yes --column age:0:110 --gamma 0
@@ -448,7 +447,7 @@ REFUSED = {
         --response bp:60:220 --column age:0:110 --gap 4
         --response bp:60:220 --column age:0:110 --method priestley-chao
         --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 8 --gap 0
-        --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 8 --plan
+        --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 8 --rows 600
         --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 8 --column bmi:10:60
         --response bp:60:220 --column age:0:110 --method priestley-chao --bandwidth 8 --neighbours add-remove
         --response bp:60:220 --column age:0:110 --column bmi:10:60 --column hour:0:24 --column patient:0:500""",

@@ -20,8 +20,9 @@ FLAVOURS |= {"density-space", "density-receipt", "grouped-density-plane", "space
 FLAVOURS |= {"machine-line", "machine-number", "machine-space", "naive-bayes-classes"}
 FLAVOURS |= {"curve-plane", "curve-private", "curve-space"}
 FLAVOURS |= {"value-count", "value-sum", "value-variance", "value-covariance", "value-proportions", "value-own"}
-FLAVOURS |= {"value-quantiles", "collected-density", "collected-density-line", "collected-summary"}
-FLAVOURS |= {"collected-marginals", "collected-marginals-joint"}
+FLAVOURS |= {"value-quantiles", "value-tree", "collected-density", "collected-density-line", "collected-summary"}
+FLAVOURS |= {"collected-marginals", "collected-marginals-joint", "collected-density-circles", "density-dates"}
+FLAVOURS |= {"collected-moments", "collected-density-subset"}
 
 
 def test_every_flavour_of_version_one_is_here():
@@ -47,6 +48,8 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
+    if release.kind == "collected-moments":
+        return repr(release.scales)
     if release.kind in ("summary", "marginals"):
         return repr(release.basis if release.kind == "summary" else release.walsh)
     part = release.high if release.kind == "curve" else first_part(release)
@@ -83,6 +86,11 @@ def test_it_still_evaluates_to_the_stored_values(golden):
     if release.kind == "marginals":
         for names, table in expected["tables"]:
             assert release.table(names) == pytest.approx(np.array(table), rel=1e-9, abs=1e-9)
+        return
+    if release.kind == "collected-moments":
+        model, (second, cross) = release.fit(), expected["moments"]
+        assert release.second_moments.tolist() == second and release.cross_moments.tolist() == cross
+        assert [*model.coefficients, model.intercept] == pytest.approx(expected["model"], rel=1e-9)
         return
     values = np.array(expected["values"])
     assert evaluated(first_part(release), expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
@@ -195,7 +203,9 @@ def test_it_still_knows_its_noise(golden):
     kind, size, deviation = expected["noise"]
     assert (release.law.kind, release.law.size) == (kind, size)
     assert release.law.deviation == pytest.approx(deviation, rel=1e-12)
-    if release.kind in ("value", "summary", "marginals"):
+    if release.kind == "collected-moments":
+        assert (release.slopes()[1] > 0).all()
+    if release.kind in ("value", "summary", "marginals", "collected-moments"):
         return
     low, high = first_part(release).band(expected["points"])
     assert (low < high).all()
@@ -215,6 +225,10 @@ def test_saving_it_again_keeps_it(golden, tmp_path):
         return
     if release.kind == "marginals":
         assert [table.tolist() for _, table in again.tables()] == [table.tolist() for _, table in release.tables()]
+        assert (again.reports, again.guarantee, again.law) == (release.reports, release.guarantee, release.law)
+        return
+    if release.kind == "collected-moments":
+        assert again.fit() == release.fit() and again.arrays().keys() == release.arrays().keys()
         assert (again.reports, again.guarantee, again.law) == (release.reports, release.guarantee, release.law)
         return
     for name, part in parts_of(release).items():

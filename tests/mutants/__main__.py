@@ -32,6 +32,7 @@ EXPLAINED = ROOT / "docs" / "mutants.md"
 TESTS = {
     "mechanism": ["unit/core/test_objective.py", "property/test_whole.py"],
     "selection": [],
+    "jointly": [],
     "sampling": [],
     "calibration": [],
     "gaussian": [],

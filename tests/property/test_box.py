@@ -118,7 +118,8 @@ def test_any_points_are_accepted_clipped_or_refused_as_outside(box, data):
     try:
         unit = to_unit(box, points, "clip")
     except OutsideBoxError:
-        assert np.isnan(points).any()
+        round_a_circle = [isinstance(kind, sf.Periodic) for kind in box.columns]
+        assert np.isnan(points).any() or np.isinf(points[:, round_a_circle]).any()  # which is nowhere on it
     else:
         assert ((unit >= 0) & (unit <= 1)).all()
 

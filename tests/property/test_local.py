@@ -17,7 +17,7 @@ from sfumato.local.wire import RejectedError, pack_batch, pack_report, unpack_ba
 PLANE = sf.Box({"x": (0, 10), "y": (-1, 1)})
 MIXED = sf.Box({"x": sf.Integer(0, 9), "group": sf.Categorical(["a", "b", "c"]), "code": sf.Categorical([1, 2.5])})
 GROUPS = sf.Box({"a": sf.Categorical(["a", "b"]), "b": sf.Categorical([1, 2, 3])})
-P = sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, users=10**6)
+P = sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, users=10**6, randomizer="hadamard")
 PROTOCOLS = [
     P,
     sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, randomizer="bit"),

@@ -20,7 +20,7 @@ from sfumato.targets.machine.solver import Problem, Weights, evaluate, minimise
 BOX = sf.Box([(0, 10), (-1, 1)])
 SPECIAL = [math.nan, math.inf, -math.inf, 1.7e308, -1.7e308, 5e-324, -0.0, 0.0, 1.0, 10.0, 1e17]
 anything = st.one_of(st.floats(), st.floats(-2, 12), st.sampled_from(SPECIAL))
-records = st.integers(0, 25).flatmap(lambda n: arrays.arrays(np.float64, (n, 2), elements=anything))
+records = st.integers(1, 25).flatmap(lambda n: arrays.arrays(np.float64, (n, 2), elements=anything))
 grants = st.sampled_from(
     [
         sf.Privacy(epsilon=1.0),

@@ -75,7 +75,7 @@ def test_bands_of_derivatives_cover(cached_width):
 
 @pytest.mark.parametrize("noise", ["linf", "laplace", "gaussian"])
 def test_closed_form_bands_cover_everywhere(noise, cached_width, monkeypatch):
-    monkeypatch.setattr(uncertainty, "_LARGEST_SIZE", 0)
+    monkeypatch.setattr(uncertainty, "_LARGEST_WORK", 0)
     assert misses(noise) <= binom.isf(ALPHA, DRAWS, 1 - CONFIDENCE)
 
 

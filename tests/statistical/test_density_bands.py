@@ -152,16 +152,51 @@ def test_the_worst_band_covers_records_that_are_all_equal(place, draws):
     assert missed <= allowed(draws)
 
 
-def test_the_default_band_does_not_promise_that():
-    """A negative control of the one above: with little noise, equal records are rougher than the default allows."""
-    data = np.full(ROWS, 5.0)
+GRIDDED = "half numbers"  # with hardly any noise, their beat with the lattice shows: see the negative control
+
+
+def spiky():
+    """Records that no smooth density has: 2000 of each kind in [0, 10]."""
+    rng = np.random.default_rng(7)
+    flat, incomes = rng.uniform(0, 10, 2000), np.log1p(rng.lognormal(10, 0.6, 2000)) / 1.3
+    towns = rng.uniform(0, 10, 15)[rng.integers(0, 15, 2000)] + rng.normal(0, 0.03, 2000)
+    return {
+        "log incomes and a spike at zero": np.where(rng.random(2000) < 0.2, 0.0, incomes),
+        "ties": np.where(rng.random(2000) < 0.4, rng.uniform(0, 10, 8)[rng.integers(0, 8, 2000)], flat),
+        "a hard edge": 3 + 0.4 * flat,
+        "towns": np.clip(towns, 0, 10),
+        "all equal": np.full(2000, 4.371),
+        GRIDDED: np.rint(2 * np.clip(rng.normal(5, 2, 2000), 0, 10)) / 2,
+    }
+
+
+SPIKY = spiky()
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("name", "epsilon"), [(n, e) for n in SPIKY for e in (1.0, 20.0) if (n, e) != (GRIDDED, 20.0)])
+def test_the_default_band_covers_records_with_spikes(name, epsilon):
+    """With little noise and a lattice as coarse as the kernel, what the lattice cannot show is all that matters."""
+    data, missed = SPIKY[name], 0
     exact = estimate(data)
-    missed = 0
-    for _ in range(25):
-        release = publish(data, sf.Privacy(epsilon=1e4), basis=sf.Binning(11))
+    for _ in range(30):
+        release = publish(data, sf.Privacy(epsilon=epsilon), basis=sf.Binning(13))
         low, high = release.band(GRID, CONFIDENCE)
         missed += bool(((exact < low) | (exact > high)).any())
-    assert missed > allowed(25)
+    assert missed <= allowed(30)
+
+
+def test_the_default_band_does_not_promise_a_grid_that_beats_with_the_lattice():
+    """A negative control: whole numbers 1.2 lattice steps apart leave slow waves in the masses; not so ``worst``."""
+    data, missed = np.rint(np.clip(np.random.default_rng(7).normal(5, 2, 2000), 0, 10)), {"total": 0, "worst": 0}
+    exact = estimate(data)
+    for include in missed:
+        for _ in range(25):
+            release = publish(data, sf.Privacy(epsilon=20.0), basis=sf.Binning(13))
+            low, high = release.band(GRID, CONFIDENCE, include)
+            missed[include] += bool(((exact < low) | (exact > high)).any())
+    assert missed["total"] > allowed(25)
+    assert missed["worst"] <= allowed(25)
 
 
 @pytest.mark.slow
@@ -193,3 +228,25 @@ def test_bands_of_marginals_and_slopes_cover(draws):
             low, high = release.band(GRID, CONFIDENCE)
             missed[i] += bool(((truth < low) | (truth > high)).any())
     assert (missed <= allowed(draws)).all()
+
+
+SHARP = {
+    "smooth": SMOOTH,
+    "a spike": np.where(np.arange(ROWS) < ROWS // 4, 3.7, SMOOTH),
+    "in one place": np.full(ROWS, 4.321),
+}
+
+
+@pytest.mark.parametrize("draws", [12, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", SHARP)
+def test_limits_of_shares_quantiles_and_means_hold(name, draws):
+    """Each by itself, for the records themselves; false alarms by the binomial law at ALPHA."""
+    data, levels = SHARP[name], [0.1, 0.5, 0.9]
+    share, quantiles = ((data >= 2.5) & (data <= 4.2)).mean(), np.quantile(data, levels, method="inverted_cdf")
+    held = np.zeros(3)
+    for _ in range(draws):
+        release = sf.release(sf.KDE(BANDWIDTH), data, BOX, PURE)
+        limits = [release.probability_band((2.5, 4.2)), release.quantile_band(levels), release.mean_band()]
+        truths = [share, quantiles, data.mean()]
+        held += [bool(np.all((low <= t) & (t <= high))) for (low, high), t in zip(limits, truths, strict=True)]
+    assert (held >= binom.ppf(ALPHA, draws, CONFIDENCE)).all()

@@ -124,7 +124,7 @@ def mass_errors(protocol, records, runs):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize(("randomizer", "lattice"), [("hadamard", 4), ("hadamard", (3, 5)), ("bit", 3)])
+@pytest.mark.parametrize(("randomizer", "lattice"), [("hadamard", 4), ("hadamard", (3, 5)), ("subset", 4), ("bit", 3)])
 def test_masses_are_unbiased_and_their_bound_is_tight(randomizer, lattice):
     protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=lattice, seed=3, randomizer=randomizer)
     records = np.random.default_rng(1).beta(2, 3, size=(4000, 2))
@@ -135,9 +135,10 @@ def test_masses_are_unbiased_and_their_bound_is_tight(randomizer, lattice):
 
 
 @pytest.mark.slow
-def test_the_plan_predicts_what_is_measured():
+@pytest.mark.parametrize("randomizer", ["hadamard", "subset"])
+def test_the_plan_predicts_what_is_measured(randomizer):
     """Within 3 %, and 2,000 runs of 16 masses know it to half of one: an error of 3 % would be seen."""
-    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=4, seed=3)
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=4, seed=3, randomizer=randomizer)
     records = np.random.default_rng(1).uniform(size=(2000, 2))
     errors, _ = mass_errors(protocol, records, 2000)
     predicted = sf.local.plan(protocol, people=2000).deviation
@@ -147,7 +148,7 @@ def test_the_plan_predicts_what_is_measured():
 def test_hadamard_is_thousands_of_times_less_noisy_than_algorithm_2():
     """At 121 lattice points, measured; predicted are 6,250 times."""
     records = np.random.default_rng(1).uniform(size=(20_000, 2))
-    hadamard = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3)
+    hadamard = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3, randomizer="hadamard")
     laplace = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3, randomizer="laplace")
     ours = (mass_errors(hadamard, records, 40)[0] ** 2).mean() * 20_000
     theirs = (mass_errors(laplace, records[:500], 40)[0] ** 2).mean() * 500
@@ -174,7 +175,7 @@ def test_errors_fall_with_the_root_of_people():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("box", "lattice", "randomizer"),
-    [(LINE, 6, "hadamard"), (PLANE, (3, 4), "hadamard"), (LINE, 4, "bit"), (LINE, 3, "laplace")],
+    [(LINE, 6, "hadamard"), (PLANE, (3, 4), "hadamard"), (LINE, 6, "subset"), (LINE, 4, "bit"), (LINE, 3, "laplace")],
 )
 def test_bands_of_densities_cover(box, lattice, randomizer):
     """All points at once, in nine of ten runs at least; and not in all but one of forty."""
@@ -269,7 +270,7 @@ def test_the_plan_of_marginals_predicts_what_is_measured():
 @pytest.mark.slow
 def test_ten_million_people_fit_into_fifty_megabytes():
     """What the collector keeps, and what it takes while it works, for 10**7 people in batches of 10**5."""
-    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3)
+    protocol = sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=3, randomizer="hadamard")
     records = np.random.default_rng(1).uniform(size=(100_000, 2))
     batch = protocol.encode_many(records)
     tracemalloc.start()

@@ -126,7 +126,7 @@ def laplace_cdf(scale):
 def test_the_noise_in_a_histogram_is_the_one_that_is_published(neighbours, scale):
     """A million empty cells at epsilon 1/2: discrete Laplace noise of scale 2D, and 3 % more would be noticed."""
     grant = sf.Privacy(epsilon=0.5, neighbours=neighbours)
-    release = sf.release(sf.Statistic("histogram", bins=10**6), np.zeros(0), sf.Box([(0, 1)]), grant)
+    release = sf.release(sf.Statistic("histogram", bins=10**6), np.full(1, np.nan), sf.Box([(0, 1)]), grant)
     assert release.law.deviation == scale
     noise = release.numbers.astype(np.int64)
     assert fits_distribution(noise, laplace_cdf(scale))
@@ -138,7 +138,7 @@ def test_the_noise_in_a_histogram_is_the_one_that_is_published(neighbours, scale
 @pytest.mark.parametrize("grant", [sf.Privacy(epsilon=2.0), sf.Privacy(rho=0.5)], ids=["pure", "rho"])
 def test_quantiles_are_within_their_rank_errors(missing, grant):
     """The promised rank error holds at least as often as it says, and is not ten times too large."""
-    target = sf.Statistic("quantiles", "age", missing, probabilities=[0.1, 0.5, 0.8])
+    target = sf.Statistic("quantiles", "age", missing, probabilities=[0.1, 0.5, 0.8], interval="none")
     box, draws = sf.Box({"age": sf.Integer(0, 110), "bmi": (10, 60)}), 500
     ages = np.sort(np.rint(DATA[:, 0]))
     off = []
@@ -151,20 +151,3 @@ def test_quantiles_are_within_their_rank_errors(missing, grant):
     missed = int((np.array(off) > promised).any(axis=1).sum())
     assert missed <= binom.isf(ALPHA, draws, 1 - CONFIDENCE)
     assert np.quantile(off, 0.9) > promised.max() / 30
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_intervals_of_quantiles_cover(share):
-    """Whole-number records, so that every record is a candidate."""
-    target = sf.Statistic("quantiles", "age", "none", probabilities=[0.3, 0.5], interval_share=share)
-    box, draws = sf.Box({"age": sf.Integer(0, 110), "bmi": (10, 60)}), 500
-    ages = np.rint(DATA[:, 0])
-    truth = np.quantile(ages, [0.3, 0.5], method="inverted_cdf")
-    missed, widths = 0, []
-    for _ in range(draws):
-        low, high = sf.release(target, DATA, box, sf.Privacy(epsilon=4.0)).interval(CONFIDENCE)
-        missed += bool((truth < low).any() or (truth > high).any())
-        widths.append(np.max(high - low))
-    assert missed <= binom.isf(ALPHA, draws, 1 - CONFIDENCE)
-    assert (np.mean(widths) < 60) == (share > 0)  # what is paid for tells something

@@ -81,7 +81,15 @@ def test_a_file_in_utf8(box_of):
         ("[columns.x]\nlow = 0\nhigh = 1\nmax_norm = 3", ParameterError, "max_norm belongs above the first"),
         ("[columns.age]\nlow = 'a'\nhigh = 1", ParameterTypeError, "column 'age': low must be a number"),
         ("[columns.age]\nlow = true\nhigh = 1", ParameterTypeError, "low must be a number"),
-        ("[columns.age]\nlow = 1979-05-27\nhigh = 1", ParameterTypeError, "low must be a number"),
+        ("[columns.age]\nlow = 1979-05-27\nhigh = 1", ParameterTypeError, "low and high must both be dates"),
+        ("[columns.age]\nlow = 0\nhigh = 1\nkind = 'date'", ParameterTypeError, "low and high must both be dates"),
+        ("[columns.age]\nlow = '1979-05-27'\nhigh = '1980-01-01'", ParameterTypeError, "low must be a number"),
+        ("[columns.age]\nlow = 1979-05-27\nhigh = 1970-01-01", ParameterError, "low must be below high"),
+        ("[columns.age]\nlow = 1979-05-27\nhigh = 1980-01-01T00:00:00Z", ParameterError, "both have a time zone"),
+        ("[columns.age]\nlow = 1979-05-27\nhigh = 1980-01-01\nkind = 'integer'", ParameterTypeError, "both be dates"),
+        ("[columns.age]\nlow = 07:32:00\nhigh = 08:32:00", ParameterTypeError, "low must be a number"),
+        ("[columns.age]\nlow = 0\nhigh = 1\nwhole = true", ParameterError, 'whole belongs to kind = "periodic"'),
+        ("[columns.age]\nlow = 0\nhigh = 1.5\nkind = 'periodic'\nwhole = true", ParameterError, "whole=True needs"),
         ("[columns.age]\nlow = 0\nhigh = inf", ParameterError, "high must be finite"),
         ("[columns.age]\nlow = 2\nhigh = 1", ParameterError, "column 'age': low must be below high"),
         (
@@ -173,6 +181,8 @@ def test_types_of_a_parquet_file(tmp_path):
             "sex": ["secret", "hidden"],
             "town": pa.array(["secret", "hidden"]).dictionary_encode(),
             "day": pa.array([1, 2], pa.date32()),
+            "seen": pa.array([1, 2], pa.timestamp("us", "UTC")),
+            "span": pa.array([1, 2], pa.duration("s")),
         }
     )
     parquet.write_table(table, path)
@@ -183,13 +193,31 @@ def test_types_of_a_parquet_file(tmp_path):
         "smoker": "number",
         "sex": "text",
         "town": "text",
-        "day": "other",
+        "day": "date",
+        "seen": "date",
+        "span": "other",
     }
     text = template(columns, path.name)
     assert "unknown" not in text
-    for value in ("77", "88", "1.5", "secret", "hidden"):
+    for value in ("77", "88", "1.5", "secret", "hidden", "1970"):
         assert value not in text
     assert "neither number nor text" in text
+    assert "[columns.seen]\n# type: date or time\n# low =   # a date" in text
+
+
+def test_dates_and_whole_circles(tmp_path):
+    path = tmp_path / "columns.toml"
+    path.write_text(
+        "[columns.day]\nlow = 2020-01-01\nhigh = 2025-01-01\n"
+        "[columns.seen]\nlow = 2020-01-01T08:00:00+02:00\nhigh = 2025-01-01T00:00:00Z\nkind = 'date'\n"
+        "[columns.weekday]\nlow = 0\nhigh = 7\nkind = 'periodic'\nwhole = true\n"
+    )
+    columns = read_box(path).columns
+    assert [column.bounds for column in columns[:2]] == [
+        ("2020-01-01", "2025-01-01"),
+        ("2020-01-01T06:00Z", "2025-01-01T00:00Z"),
+    ]
+    assert columns[2].whole
 
 
 def test_parquet_files_without_usable_names(tmp_path):

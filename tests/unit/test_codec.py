@@ -212,3 +212,44 @@ def test_columns_of_an_unknown_kind_or_with_more_entries_are_refused(change):
     assert decode_box(data) == sf.Box({"x": (0, 1)})
     with pytest.raises(ParameterError, match=r"kind must be one of|a column of the box has unexpected"):
         decode_box({**data, "columns": [{**data["columns"][0], **change}]})
+
+
+KINDS = sf.Box(
+    {
+        "a": (0, 1),
+        "b": sf.Integer(0, 9),
+        "c": sf.Periodic(0, 24),
+        "d": sf.Periodic(0, 7, whole=True),
+        "e": sf.Date("2024-01-01", "2024-02-01T12:00:00.000001"),
+        "f": sf.Date("2024-01-01T00:00Z", "9999-12-31T23:59:59.999999Z"),
+        "g": sf.Categorical(["x", "y"]),
+    }
+)
+
+
+def test_every_kind_comes_back_from_json():
+    again = decode_box(read_json(json.dumps(encode_box(KINDS))))
+    assert again == KINDS
+    assert [getattr(column, "zoned", None) for column in again.columns] == [None] * 4 + [False, True, None]
+
+
+@pytest.mark.parametrize(
+    ("column", "change"),
+    [
+        (4, {"low": 19723.0}),
+        (4, {"low": "soon"}),
+        (4, {"low": "2024-01-01T00:00Z"}),  # the other has no zone
+        (4, {"zoned": True}),
+        (4, {"high": "2023-01-01"}),
+        (0, {"low": "2024-01-01"}),
+        (0, {"whole": True}),
+        (3, {"whole": 1}),
+        (3, {"high": 7.5}),
+        (2, {"whole": None}),
+    ],
+)
+def test_a_column_that_contradicts_its_kind_is_refused(column, change):
+    data = encode_box(KINDS)
+    data["columns"][column] |= change
+    with pytest.raises(ParameterError):
+        decode_box(data)

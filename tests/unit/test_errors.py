@@ -21,6 +21,8 @@ TREE = {
     "MissingExtraError": (errors.SfumatoError, ImportError),
     "UnpaidLearningWarning": (errors.SfumatoError, UserWarning),
     "RandomPrivacyWarning": (errors.SfumatoError, UserWarning),
+    "NothingThereWarning": (errors.SfumatoError, UserWarning),
+    "RehearsalError": (errors.ParameterError,),
 }
 
 

@@ -1,5 +1,6 @@
 """The noise of devices, as a law, and how far the noise of every law goes."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ from sfumato.codec import decode_law, encode_law
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.errors import ParameterError
-from sfumato.laws import LocalLaw, noise_deviation
+from sfumato.laws import LocalLaw, noise_deviation, sum_quantile
 from sfumato.releases.uncertainty import simulate_noise
 
 
@@ -56,3 +57,62 @@ def test_the_deviation_is_that_of_the_law(kind, size):
 
 def test_devices_state_the_deviation_itself():
     assert noise_deviation(LocalLaw("bit", 9, 0.25)) == 0.25
+
+
+# --- sums of noise ------------------------------------------------------------------------------------------------
+
+
+def laplace_law(scale, kind="laplace"):
+    certificate = Certificate("l1", 2, "replace", "enforced", "statistics", 0)
+    return NoiseLaw(kind, 10, 0, Fraction(scale), certificate)
+
+
+def exact_tails(scale, times, parts, whole, miss, kind="laplace"):
+    """How often a sum of discrete noise, in weights ``parts / whole``, exceeds its quantile, and 2.5 less."""
+    reach = int(60 * scale) + 20
+    steps = np.arange(-reach, reach + 1.0)
+    one = np.exp(-(np.abs(steps) / scale) if kind == "laplace" else -(steps**2) / (2 * scale))
+    one /= one.sum()
+    total = np.ones(1)
+    for many, part in zip(times, parts, strict=True):
+        spread = np.zeros((len(one) - 1) * part + 1)
+        spread[::part] = one
+        for _ in range(many):
+            total = np.convolve(total, spread)
+    far = sum_quantile(laplace_law(scale, kind), np.array(parts) / whole, np.array(times, float), miss)
+    places = (np.arange(len(total)) - len(total) // 2) / whole
+    return total[places > far].sum(), total[places > far - 2.5].sum()
+
+
+@pytest.mark.parametrize("miss", [0.2, 0.025, 1e-3, 1e-6])
+@pytest.mark.parametrize("scale", [0.3, 2, 9])
+@pytest.mark.parametrize(
+    ("times", "parts", "whole"), [((1, 0), (1, 1), 1), ((4, 3), (1, 1), 2), ((5, 2), (2, 1), 3), ((9, 1), (1, 9), 10)]
+)
+def test_a_sum_of_noise_exceeds_its_quantile_no_more_often_than_stated(times, parts, whole, scale, miss):
+    beyond, nearer = exact_tails(scale, times, parts, whole, miss)
+    assert beyond <= miss
+    if miss > 1e-4:  # what is rarer is bounded by Chernoff
+        assert nearer > miss
+
+
+@pytest.mark.parametrize("miss", [0.2, 0.025, 1e-3])
+@pytest.mark.parametrize("variance", [0.1, 1, 30])
+@pytest.mark.parametrize(("times", "parts", "whole"), [((1, 0), (1, 1), 1), ((4, 3), (1, 1), 2), ((5, 2), (2, 1), 3)])
+def test_a_sum_of_gaussian_noise_does_neither(times, parts, whole, variance, miss):
+    beyond, nearer = exact_tails(variance, times, parts, whole, miss, "gaussian")
+    assert beyond <= miss < nearer
+
+
+def test_sums_of_gaussian_noise_and_of_nothing():
+    law = laplace_law(25, "gaussian")
+    found = sum_quantile(law, np.array([0.5, 2.0]), np.array([4.0, 1.0]), 0.025)
+    assert found == pytest.approx(5 * math.sqrt(4 * 0.25 + 4) * 1.959964 + 1)
+    assert sum_quantile(law, np.array([0.0, 1.0]), np.array([3.0, 0.0]), 0.01) == 0.0
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 10**6), 2**45])
+def test_extreme_scales_have_quantiles(scale):
+    found = sum_quantile(laplace_law(scale), np.array([0.5]), np.array([8.0]), 0.01)
+    assert math.isfinite(found) and found >= 0
+    assert found <= 2 or found == pytest.approx(float(scale) * 4.82, rel=0.01)

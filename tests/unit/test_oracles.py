@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import oracles
+from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.oracles import Oracle, fresh_seed, stream
 
@@ -229,3 +230,70 @@ def test_a_statistic_is_no_density():
     value = sf.release(sf.Statistic("mean"), np.zeros(9), sf.Box([(0, 1)]), sf.Privacy(epsilon=1.0))
     with pytest.raises(ParameterTypeError, match="release must be a released density"):
         oracles.density(value)
+
+
+# --- with the schema of a table -------------------------------------------------------------------------------------
+
+
+DECLARED = dict(zip(MIXED.names, MIXED.columns, strict=True))
+EMPTY = {
+    "pandas": pd.DataFrame(
+        {
+            "age": pd.Series([], dtype=float),
+            "sex": pd.Series([], dtype=object),
+            "grade": pd.Series([], dtype=float),
+            "whole": pd.Series([], dtype="Int64"),
+            "group": pd.Series([], dtype="category"),
+            "day": pd.Series([], dtype="datetime64[ns]"),
+            "flag": pd.Series([], dtype=bool),
+        }
+    ),
+    "polars": pl.DataFrame(
+        schema={
+            "age": pl.Float64,
+            "sex": pl.String,
+            "grade": pl.Float64,
+            "whole": pl.Int16,
+            "group": pl.Categorical,
+            "day": pl.Date,
+            "flag": pl.Boolean,
+            "list": pl.List(pl.Int8),
+        }
+    ),
+    "pyarrow": pa.schema(
+        {"age": pa.float64(), "sex": pa.large_string(), "grade": pa.float64(), "whole": pa.int8(), "day": pa.date32()}
+    ).empty_table(),
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_a_made_up_table_has_the_types_of_the_empty_one(kind):
+    empty = EMPTY[kind]
+    made = oracles.like(empty, DECLARED).draw(30, stream(1, 0))
+    assert type(made) is type(empty) and len(made) == 30
+    types = (lambda frame: frame.dtypes.astype(str).to_dict()) if kind == "pandas" else lambda frame: frame.schema
+    assert str(types(made)) == str(types(empty))
+    assert set(made["sex"].to_pylist() if kind == "pyarrow" else made["sex"]) == {"F", "M"}
+    assert all(0 <= age <= 110 for age in np.asarray(made["age"]))
+    assert len(set(np.asarray(made["whole"]).tolist())) > 1  # what was not declared varies, too
+    assert text_of(oracles.like(empty, DECLARED).draw(30, stream(1, 0))) == text_of(made)
+
+
+def test_arrays_of_another_width_hold_small_numbers():
+    kinds = dict(zip(("a", "b"), sf.Box([(5, 6), (7, 8)]).columns, strict=True))
+    assert (oracles.like(np.empty((0, 2)), kinds)(20) >= 5).all()
+    other = oracles.like(np.empty((0, 3), dtype=np.float32), kinds)(20)
+    assert other.shape == (20, 3) and other.dtype == np.float32 and (abs(other) <= 2).all()
+    first, second = oracles.like((np.empty((0, 2)), np.empty(0, dtype="U5")), kinds)(20)
+    assert first.shape == (20, 2) and second.dtype.kind == "U" and set(second) <= {"a", "b", "c"}
+
+
+def test_dates_and_whole_circles():
+    box = sf.Box({"d": ("2024-01-01T00:00Z", "2025-01-01T00:00Z"), "w": sf.Periodic(0, 7, whole=True)})
+    table = sf.oracles.uniform(box, table=True)(200)
+    assert str(table["d"].type) == "timestamp[us, tz=UTC]"
+    assert set(table["w"].to_pylist()) == set(range(7))
+    ((days, _),) = open_table(table, box, "row").batches(box, 200)
+    assert box.low[0] <= days.min() < days.max() <= box.high[0]
+    assert sf.oracles.uniform(sf.Box({"d": box.columns[0]}))(3).dtype == np.dtype("M8[us]")
+    assert sf.oracles.uniform(box)(3).shape == (3, 2)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.checks import as_written
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import (
@@ -265,7 +267,7 @@ def test_an_array_of_text_is_refused(target):
         sf.release(target, np.array([["a", "b"]]), BOX, PURE, basis=BASIS)
 
 
-@pytest.mark.parametrize("data", [None, 3, [[1, 2]], {"age": [1]}])
+@pytest.mark.parametrize("data", [None, 3, [[1, 2]], {1, 2}])
 def test_what_is_no_table_is_refused(target, data):
     with pytest.raises(ParameterTypeError, match="data"):
         sf.release(target, data, BOX, PURE, basis=BASIS)
@@ -421,7 +423,8 @@ def test_fit_never_sees_a_value_outside_the_bounds(make):
             seen.extend(column.to_pylist() if make is pa.table else column.to_list())
         return lambda points: points[:, 0]
 
-    sf.release(sf.BlackBox(look, sensitivity=0.1), make(HOSTILE["outside the bounds"]), BOX, PURE, basis=BASIS)
+    target = sf.BlackBox(look, sensitivity=0.1)
+    sf.release(target, make(HOSTILE["outside the bounds"]), BOX, PURE, basis=BASIS, rehearse=False)
     assert seen == [0.0, 110.0, 110.0, 10.0, 60.0, 10.0]
 
 
@@ -443,16 +446,18 @@ def boom(*arguments):
 )
 def test_a_black_box_that_fails_publishes_its_fallback(broken, no_noise):
     target = sf.BlackBox(broken, sensitivity=0.1, range=(0, 1), fallback=0.25)
-    r = sf.release(target, np.zeros(3), LINE, PURE, basis=sf.Bernstein(3))
+    r = sf.release(target, np.zeros(3), LINE, PURE, basis=sf.Bernstein(3), rehearse=False)
     assert r([0.0, 0.4, 1.0]) == pytest.approx([0.25] * 3, abs=1e-3)
 
 
-def test_no_data_at_all_publishes_something(no_noise):
+def test_no_data_at_all_publishes_something_where_their_number_is_private(no_noise):
+    private = sf.Privacy(epsilon=1.0, neighbours="add-remove")
     target = sf.BlackBox(lambda data: lambda points: np.full(len(points), data.mean()), sensitivity=0.1, range=(0, 1))
     with np.errstate(all="raise"):
-        assert sf.release(target, np.zeros(0), LINE, PURE, basis=sf.Bernstein(1))([0.5]) == pytest.approx(
-            [0.5], abs=1e-3
-        )
+        r = sf.release(target, np.zeros(0), LINE, private, basis=sf.Bernstein(1))
+    assert r([0.5]) == pytest.approx([0.5], abs=1e-3)
+    with pytest.raises(sf.errors.SchemaError, match="no records"):  # a number of rows that is public
+        sf.release(target, np.zeros(0), LINE, PURE, basis=sf.Bernstein(1))
 
 
 @pytest.mark.parametrize(
@@ -471,8 +476,8 @@ CLOUD = np.random.default_rng(3).uniform(size=(200, 1))
 SIDE = np.where(CLOUD[:, 0] > 0.5, 1, 0)
 
 
-def learner(how, loss="logistic"):
-    return sf.KernelMachine(loss, sf.RBF(2.0), 5.0, classes=[0, 1], mechanism=how)
+def learner(how, loss="logistic", prior="even"):
+    return sf.KernelMachine(loss, sf.RBF(2.0), 5.0, classes=[0, 1], mechanism=how, prior=prior)
 
 
 @pytest.fixture
@@ -520,10 +525,11 @@ def test_an_account_that_cannot_pay_releases_no_learner(tmp_path):
     assert poor.history() == []
 
 
+@pytest.mark.parametrize("prior", ["even", "auto", (0.3, 0.7)])
 @pytest.mark.parametrize("how", ["objective", "output"])
-def test_a_plan_of_a_learner_is_what_the_release_will_be(how):
-    plan = sf.plan(learner(how), LINE, PURE, 200)
-    r = sf.release(learner(how), (CLOUD, SIDE), LINE, PURE)
+def test_a_plan_of_a_learner_is_what_the_release_will_be(how, prior):
+    plan = sf.plan(learner(how, prior=prior), LINE, PURE, 200)
+    r = sf.release(learner(how, prior=prior), (CLOUD, SIDE), LINE, PURE)
     assert (plan.law, plan.guarantee) == (r.law, r.guarantee)
     assert plan.basis.rank == r.handed.size()
     assert 0 < plan.mean_noise_error < plan.noise_error
@@ -531,9 +537,50 @@ def test_a_plan_of_a_learner_is_what_the_release_will_be(how):
     assert ("in the objective" in plan.noise) == ("in the objective" in str(plan)) == (how == "objective")
 
 
+# --- what is published first --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "privacy",
+    [
+        PURE,
+        sf.Privacy(epsilon=0.3, delta=1e-6),
+        sf.Privacy(0.3, neighbours="add-remove"),
+        sf.Privacy(rho=0.2),
+        sf.Privacy(0.5, 1e-6, unit=sf.Person("who", max_rows=2)),
+    ],
+)
+@pytest.mark.parametrize("prior", ["auto", "even"])
+def test_counts_of_classes_and_the_learner_promise_the_grant_together(privacy, prior, tmp_path):
+    data = {"x0": CLOUD[:, 0], "label": SIDE, "who": np.arange(200) // 2}
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=privacy)
+    r = sf.release(learner("auto", prior=prior), data, LINE, privacy, ledger=account)
+    g, events = r.guarantee, [entry.event for entry in account.history()]
+    assert (g.epsilon, g.delta if privacy.rho is None else 0.0, g.rho) == (privacy.epsilon, privacy.delta, privacy.rho)
+    name = "epsilon" if privacy.rho is None else "rho"
+    paid = [as_written(getattr(event, name)) for event in events]
+    assert len(paid) == (2 if prior == "auto" else 1)
+    assert float(as_written(getattr(privacy, name)) * (1 - Fraction(1, 10**12))) <= sum(paid)
+    assert sum(paid) <= as_written(getattr(privacy, name))
+    if prior == "auto":
+        assert events[0].what == "histogram of label" and not events[0].delta
+        assert events[0].neighbours == privacy.neighbours and events[0].unit == privacy.unit
+        bound = {"replace": 2, "add-remove": 1}[privacy.neighbours] * (1 if privacy.unit == "row" else 2)
+        assert r.handed.prior.law.certificate.bound >= (bound if privacy.rho is None else math.sqrt(bound))
+        assert r.handed.prior.share <= Fraction(1, 10)
+
+
+def test_what_comes_first_is_not_paid_if_the_rest_cannot_be(tmp_path):
+    poor = sf.Ledger(tmp_path / "budget.db").account("poor", limit=sf.Privacy(epsilon=0.5))
+    with pytest.raises(BudgetExceededError, match="both steps"):
+        sf.release(learner("objective", prior="auto"), (CLOUD, SIDE), LINE, PURE, ledger=poor)
+    assert poor.history() == []
+
+
 # --- statistics, chosen or perturbed ---------------------------------------------------------------------------------
 
 PEOPLE = pd.DataFrame({"age": np.linspace(18, 90, 101), "bmi": np.linspace(18, 40, 101)[::-1]})
+MEDIAN = sf.Statistic("median", "age", interval="none")
 
 
 def test_a_statistic_from_records_to_a_file_and_back(tmp_path):
@@ -547,7 +594,7 @@ def test_a_statistic_from_records_to_a_file_and_back(tmp_path):
 
 @pytest.mark.parametrize("grant", [PURE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, delta=1e-6)])
 def test_a_choice_promises_the_grant_and_never_uses_delta(grant):
-    r = sf.release(sf.Statistic("quantiles", "age"), PEOPLE, BOX, grant)
+    r = sf.release(sf.Statistic("quantiles", "age", interval="none"), PEOPLE, BOX, grant)
     assert r.law is None
     promised = r.guarantee
     assert (promised.epsilon, promised.rho, promised.mu) == (grant.epsilon, grant.rho, None)
@@ -562,14 +609,14 @@ def test_each_level_is_chosen_with_its_part_of_the_grant(monkeypatch):
         return 7
 
     monkeypatch.setattr("sfumato.pipeline.pick", watch)
-    target = sf.Statistic("quantiles", "age", "none", probabilities=[0.25, 0.5], interval_share=0.4)
-    r = sf.release(target, PEOPLE, BOX, PURE)
-    assert len(seen) == 6
-    assert sum(privacy.epsilon for _, privacy, _ in seen) == pytest.approx(1.0)
-    assert math.fsum(privacy.epsilon for _, privacy, _ in seen) <= 1.0
-    assert [privacy.epsilon for _, privacy, _ in seen] == pytest.approx([0.3, 0.3, 0.1, 0.1, 0.1, 0.1])
+    target = sf.Statistic("quantiles", "age", "none", probabilities=[0.25, 0.5, 0.6, 0.7], interval="none")
+    r = sf.release(target, PEOPLE, BOX, sf.Privacy(epsilon=0.001))  # too little to choose them jointly
+    assert len(seen) == 4
+    assert sum(privacy.epsilon for _, privacy, _ in seen) == pytest.approx(0.001)
+    assert math.fsum(privacy.epsilon for _, privacy, _ in seen) <= 0.001
+    assert [privacy.epsilon for _, privacy, _ in seen] == pytest.approx([0.00025] * 4)
     assert {method for _, _, method in seen} == {"permute-and-flip"}
-    assert r.numbers.tolist() == [0.07] * 6  # the eighth candidate of the grid
+    assert r.numbers.tolist() == [0.07] * 4  # the eighth candidate of the grid
 
 
 def test_a_choice_is_paid_before_it_is_made(tmp_path, monkeypatch):
@@ -581,33 +628,50 @@ def test_a_choice_is_paid_before_it_is_made(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("sfumato.pipeline.pick", crash)
         with pytest.raises(KeyboardInterrupt):
-            sf.release(sf.Statistic("median", "age"), PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
+            sf.release(MEDIAN, PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
     assert [entry.status for entry in account.history()] == ["reserved"]
     with pytest.raises(BudgetExceededError):
-        sf.release(sf.Statistic("median", "age"), PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
+        sf.release(MEDIAN, PEOPLE, BOX, sf.Privacy(epsilon=0.75), ledger=account)
 
 
 def test_a_plan_of_a_choice_prints():
-    plan = sf.plan(sf.Statistic("median", "age"), BOX, PURE, 1000)
-    assert "permute-and-flip (errors are ranks" in str(plan)
+    plan = sf.plan(MEDIAN, BOX, PURE, 1000)
+    assert "permute-and-flip" in str(plan) and " of the records, in rank, with confidence 0.95" in str(plan)
     assert 0 < plan.mean_noise_error < plan.noise_error < 0.1
     assert plan.total_error == plan.noise_error
-    assert "exponential" in sf.plan(sf.Statistic("median", "age"), BOX, sf.Privacy(rho=0.5), 1000).noise
+    assert "exponential" in sf.plan(MEDIAN, BOX, sf.Privacy(rho=0.5), 1000).noise
+
+
+def test_levels_are_chosen_jointly_in_groups_that_share_the_grant(monkeypatch):
+    seen = []
+
+    def watch(ranks, wanted, sensitivity, privacy):
+        seen.append((len(wanted), privacy.epsilon))
+        return [7] * (len(wanted) - 1)
+
+    monkeypatch.setattr("sfumato.pipeline.pick_jointly", watch)
+    few, many = ([round(k / 100, 2) for k in range(1, count)] for count in (5, 21))
+    for levels, wanted in ((few, [(5, 1.0)]), (many, [(11, 0.5), (11, 0.5)])):
+        seen.clear()
+        target = sf.Statistic("quantiles", "age", "none", probabilities=levels, interval="none")
+        release = sf.release(target, PEOPLE, BOX, PURE)
+        assert seen == wanted and release.value.shape == (len(levels),)
+    assert "exponential" in sf.plan(target, BOX, PURE, 1000).noise
 
 
 def test_scores_do_not_print(monkeypatch):
     seen = []
-    target = sf.Statistic("median", "age")
     real = ChosenStatistic.ballots
     monkeypatch.setattr(ChosenStatistic, "ballots", lambda *a: seen.extend(real(*a)) or seen)
-    sf.release(target, PEOPLE, BOX, PURE)
+    sf.release(MEDIAN, PEOPLE, BOX, PURE)
     assert repr(seen) == "[<private scores>]"
 
 
 def test_only_quantiles_are_chosen(target):
     assert not isinstance(target, Choosing)
     for what in ("median", "quantiles"):
-        assert isinstance(sf.Statistic(what, "age").settled(BOX, 10, PURE), Choosing)
+        assert isinstance(sf.Statistic(what, "age", interval="none").settled(BOX, 10, PURE), Choosing)
+        assert not isinstance(sf.Statistic(what, "age").settled(BOX, 10, PURE), Choosing)
     assert not isinstance(sf.Statistic("mean", "age").settled(BOX, 10, PURE), Choosing)
 
 
@@ -651,7 +715,7 @@ STEPS = {
     "gather": (sf.KDE(bandwidth=0.1), "auto"),
     "coefficients": (sf.KDE(bandwidth=0.1), "auto"),
     "scores": (sf.KDE(bandwidth=sf.Tuned([0.1, 0.2])), "auto"),
-    "ballots": (sf.Statistic("median"), "auto"),
+    "ballots": (sf.Statistic("median", interval="none"), "auto"),
 }
 
 
@@ -671,5 +735,36 @@ def test_no_step_can_warn_of_private_numbers(step, monkeypatch):
     monkeypatch.setattr(kind, step, loudly)
     with warnings.catch_warnings(record=True) as seen, np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", sf.errors.NothingThereWarning)  # which noisy numbers decide on
         sf.release(target, np.linspace(0, 1, 50), LINE, PURE, basis=basis)
     assert not seen
+
+
+@pytest.mark.parametrize(
+    "account",
+    [{"limit": sf.Privacy(rho=0.1)}, {"limit": sf.Privacy(3.0, 1e-6), "accountant": "zcdp"},
+     {"limit": sf.Privacy(1.2, 1e-5), "accountant": "gaussian"}],
+)  # fmt: skip
+@pytest.mark.parametrize("what", ["variance", "learner"])
+def test_an_account_that_can_pay_the_first_step_only_pays_nothing(account, what, tmp_path):
+    """What a step is charged for need not be what the grant as a whole would be."""
+    payer = sf.Ledger(tmp_path / "budget.db").account("poor", **account)
+    grant, line = sf.Privacy(epsilon=1.0, delta=1e-6), sf.Box({"x0": (0, 1)})
+    x = np.linspace(0, 1, 20_000)
+    order = (sf.Statistic("variance"), x[:, None], line) if what == "variance" else None
+    order = order or (learner("objective", prior="auto"), (x[:400, None], (x[:400] > 0.5).astype(int)), LINE)
+    with pytest.raises(BudgetExceededError, match="both steps"):
+        sf.release(*order, grant, ledger=payer)
+    assert payer.history() == []
+
+
+def test_quantiles_that_cannot_be_chosen_jointly_are_refused_before_they_are_paid(tmp_path):
+    box, ages = sf.Box({"age": (0, 100)}), np.arange(100.0)
+    made = sf.release(sf.Statistic("quantiles", interval="none"), ages, box, sf.Privacy(epsilon=1.0))
+    payer = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=sf.Privacy(epsilon=1.0))
+    with pytest.raises(ParameterError, match="too small an epsilon"):
+        sf.release(
+            sf.Statistic("quantiles", interval="none"), ages, box, sf.Privacy(epsilon=1e-4), basis=made.summary,
+            ledger=payer,
+        )  # fmt: skip
+    assert payer.history() == []

@@ -1,11 +1,17 @@
 """Private values one by one: numbers of any type are numbers, everything else is missing, only shapes are public."""
 
 import datetime
+import gc
 import math
+import numbers
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -13,8 +19,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import sfumato as sf
+from sfumato import values
 from sfumato.noise import _whole
-from sfumato.values import as_double, as_whole, column, doubles, letters, readable, rows_of
+from sfumato.values import as_double, as_whole, column, confined, doubles, is_mapping, letters, readable, rows_of
 
 LARGEST = sys.float_info.max
 
@@ -292,3 +300,170 @@ def test_numbers_that_are_no_letters_are_replaced(order):
     hidden = letters(np.ma.masked_array(codes.view(f"{order}U2"), [[True], [False]]))
     assert hidden.tolist() == [[None], ["\ufffdb"]]
     assert letters(np.zeros(2, "U0")).tolist() == ["", ""] and letters(np.zeros((0, 2), "U3")).shape == (0, 2)
+
+
+# --- code of a value's own ------------------------------------------------------------------------------------------
+
+
+def number(does):
+    """A number that does something when it is asked for its value."""
+    return type("Number", (float,), {"__float__": does, "__round__": does})(3.0)
+
+
+def leaves(*_):
+    sys.exit("a private value")
+
+
+def interrupts(_):
+    raise KeyboardInterrupt("a private value")
+
+
+def panics(_):
+    raise BaseException("a private value")
+
+
+def warns(_):
+    warnings.warn("a private value", stacklevel=1)
+    return 3.0
+
+
+def prints(_):
+    print("a private value")
+    sys.stderr.write("a private value")
+    return 3.0
+
+
+class Subclass(float):
+    """Python warns of a number whose value is such a one."""
+
+
+def of_a_rude_type():
+    """A number whose type is not to be compared, nor asked for anything."""
+    return type("Rude", (type,), dict.fromkeys(("__hash__", "__eq__", "__getattr__"), leaves))("Own", (float,), {})(3.0)
+
+
+OWN_CODE = {
+    **{does.__name__: number(does) for does in (leaves, interrupts, panics, warns, prints)},
+    "subclass": number(Subclass),
+    "rude type": of_a_rude_type(),
+}
+
+
+@pytest.mark.parametrize("name", OWN_CODE)
+def test_code_of_a_values_own_shows_nothing(name, capfd, recwarn):
+    """Once a value ended the process, or said what it liked in a warning or on the terminal."""
+    value = OWN_CODE[name]
+    objects = np.ones(2, dtype=object)
+    objects[1] = value
+    for found in (doubles([1, value]), doubles(objects), rows_of([[1], [value]], 1)[:, 0]):
+        assert found[0] == 1.0
+        assert math.isnan(found[1]) or found[1] in (0.0, 3.0)
+    assert doubles(value).shape == readable(value).shape == ()
+    assert as_whole(value, 2**61) in (0, 3)
+    assert np.isnan(rows_of([value], 2)).all()
+    assert sf.noise.laplace([1, value], l1=1, epsilon=1).shape == (2,)
+    assert sf.noise.laplace(value, l1=1, epsilon=1, integer=True).shape == ()
+    assert sf.select("ab", [1e9, value], sensitivity=1, privacy=sf.Privacy(epsilon=1)) == "a"
+    assert capfd.readouterr() == ("", "")
+    assert not recwarn
+
+
+@pytest.fixture
+def interruptible():
+    """A process in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_only_an_interrupt_that_was_sent_gets_out(interruptible):
+    usual = signal.getsignal(signal.SIGINT)
+    with confined():
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt), confined():
+        signal.raise_signal(signal.SIGINT)
+    ended = []
+
+    def in_a_thread():
+        with confined():
+            raise KeyboardInterrupt
+        ended.append(True)
+
+    thread = threading.Thread(target=in_a_thread)
+    thread.start()
+    thread.join()
+    assert ended
+    assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_threads_leave_streams_and_warnings_as_they_were():
+    """The second would come in while the first is there, and go last: to where the first had sent what is printed."""
+    before = sys.stdout, sys.stderr, list(warnings.filters)
+    first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
+
+    def first():
+        with confined():
+            first_in.set()
+            second_in.wait(0.3)
+        first_out.set()
+
+    def second():
+        first_in.wait(5)
+        with confined():
+            second_in.set()
+            first_out.wait(5)
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sys.stdout, sys.stderr, list(warnings.filters)) == before
+
+
+@pytest.mark.skipif(not hasattr(pl, "Extension"), reason="a polars without extensions")
+@pytest.mark.parametrize("day", [1, 2**31 - 1])
+def test_an_extension_of_polars_is_not_read(day, capfd):
+    """Once polars panicked, and printed, where a date was on no calendar."""
+    days = pl.Series([0, day], dtype=pl.Int32).cast(pl.Date)
+    assert column(days.ext.to(pl.Extension("visit.day", pl.Date))).tolist() == [None, None]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("does", ["raises", "prints", "lies"])
+def test_a_class_derived_from_numbers_has_no_say_about_others(does, capsys):
+    """Python asks every such class about every other type, once it exists."""
+
+    class Label:
+        pass
+
+    class Nosy(numbers.Real):
+        @classmethod
+        def __subclasshook__(cls, other):
+            if other is Label or other is str:
+                if does == "raises":
+                    raise RuntimeError("a private value")
+                if does == "prints":
+                    print("a private value")
+                return True if does == "lies" else NotImplemented
+            return NotImplemented
+
+    values._may_be_number.cache_clear()
+    assert math.isnan(as_double(Label())) and math.isnan(as_double("0.9")) and as_double(2) == 2.0
+    assert capsys.readouterr() == ("", "")
+    values._may_be_number.cache_clear()
+    del Nosy
+    gc.collect()  # or it goes on being asked
+
+
+def test_a_class_derived_from_mappings_has_no_say_about_containers():
+    class Nosy(Mapping):
+        @classmethod
+        def __subclasshook__(cls, other):
+            if other is np.ndarray:
+                raise RuntimeError("a private value")
+            return NotImplemented
+
+    assert not is_mapping(np.zeros(2)) and is_mapping({}) and is_mapping(MappingProxyType({}))
+    del Nosy
+    gc.collect()  # or it goes on being asked

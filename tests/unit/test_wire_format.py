@@ -12,6 +12,7 @@ import itertools
 import json
 import math
 import os
+import random
 import re
 import subprocess
 import sys
@@ -41,12 +42,12 @@ def vectors(kind):
 
 
 class Device:
-    """A device that speaks version 2 with the private step ``bit``, and what a server and a gateway add to it."""
+    """A device that speaks version 2, private steps ``bit`` and ``subset``; what a server and a gateway add to it."""
 
     def __init__(self, text):
         self.protocol = json.loads(text, object_pairs_hook=self.once)
         assert self.protocol["format"] == "sfumato-protocol" and self.protocol["version"] == 2
-        assert self.protocol["randomizer"] == "bit"
+        assert self.protocol["randomizer"] in ("bit", "subset", "privunit")
         canonical = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
         self.fingerprint = hashlib.sha256(canonical.encode()).digest()[:8]
         self.box, self.own = self.protocol["box"], self.protocol["parameters"]
@@ -54,6 +55,7 @@ class Device:
             context.prec = 60
             share = Decimal(2**32) / (1 + Decimal(repr(self.protocol["epsilon"])).exp())
             self.threshold = int(share.to_integral_value(ROUND_CEILING))
+            self.odds = Decimal(repr(self.protocol["epsilon"])).exp()
 
     @staticmethod
     def once(pairs):
@@ -92,7 +94,6 @@ class Device:
         return kind[self.protocol["kind"]](values, user)
 
     def density(self, values, user):
-        assert self.own["randomizer"] == "hadamard"
         sizes = self.own["lattice"] if isinstance(self.own["lattice"], list) else [self.own["lattice"]] * len(values)
         questions = (1 << (math.prod(sizes) - 1).bit_length()) - 1
         question = self.below(self.word(user, 0), questions)
@@ -101,6 +102,9 @@ class Device:
             scaled = min((value - column["low"]) / (column["high"] - column["low"]) * (size - 1), size - 1)
             word = self.word(user, 0 if j < 2 else 1 + j - j % 2)
             cell = cell * size + math.floor(scaled + self.dither(word, j % 2))
+        if self.own["randomizer"] == "subset":
+            return math.prod(sizes), cell
+        assert self.own["randomizer"] == "hadamard"
         return question, (cell & (question + 1)).bit_count() & 1
 
     def smooth(self, values, user):
@@ -127,6 +131,9 @@ class Device:
         return question, (1 + product) / 2
 
     def marginals(self, values, user):
+        if self.own["randomizer"] == "subset":
+            column = self.below(self.word(user, 0), len(self.box))
+            return len(self.box[column]["categories"]), values[column]
         bits = [(len(column["categories"]) - 1).bit_length() for column in self.box]
         ways, groups = self.own["ways"], []
         for order in range(1, ways + 1):
@@ -144,6 +151,49 @@ class Device:
         chosen = groups[order - 1][place]
         parity = sum((values[j] & mask).bit_count() for j, mask in chosen) & 1
         return sum(map(len, groups[: order - 1])) + place, parity
+
+    def vector(self, record):
+        """What a linear model's device tells of a record, before the private step."""
+        own, values = self.own, [self.within(column, value) for column, value in zip(self.box, record, strict=True)]
+        place = [column["name"] for column in self.box].index(own["response"])
+        response, kind = values.pop(place), self.box[place]
+        z = [own["constant"], *((v - c) / u for v, (c, u) in zip(values, own["scales"], strict=True))]
+        length = math.sqrt(sum(x * x for x in z))
+        u, rest = [x / length for x in z], []
+        if kind["kind"] == "categorical":
+            y = 2.0 * response - 1
+        else:
+            y = (2 * ((response - kind["low"]) / (kind["high"] - kind["low"])) - 1) * own["constant"] / length
+            rest = [math.sqrt(1 - y * y)]
+        told = [y * x for x in u] + rest
+        assert "second_moments" not in own
+        pairs = [(i, j) for i in range(len(u)) for j in range(i, len(u))]
+        whole = [u[i] * u[j] * (1 if i == j else math.sqrt(2)) for i, j in pairs] + [own["weight"] * x for x in told]
+        return [x / math.sqrt(1 + own["weight"] ** 2) for x in whole]
+
+    def kept(self, size):
+        with localcontext() as context:
+            context.prec = 60
+            return max(1, math.floor(Decimal(size) / (1 + self.odds) + Decimal("0.5")))
+
+    def circle(self, user, size):
+        places = list(range(size))
+        for i in range(self.kept(size)):
+            other = i + self.below(self.word(user, 256 + i), size - i)
+            places[i], places[other] = places[other], places[i]
+        return places
+
+    def turn(self, record, user, drawn=None):
+        """A report by the private step ``subset``; the widest column of these tests has 289 items."""
+        size, item = self.answer(record, user)
+        close, far, kept = math.floor(self.odds * 2**16), 2**16, self.kept(size)
+        total = kept * close + (size - kept) * far
+        drawn = drawn if drawn is not None else random.SystemRandom().randrange(total)
+        assert drawn < total
+        place = drawn // close if drawn < kept * close else kept + (drawn - kept * close) // far
+        turn = (item - self.circle(user, size)[place]) % size
+        wide = 1 if self.protocol["kind"] == "marginals" or size <= 256 else 2
+        return bytes([2, 0]) + self.fingerprint + turn.to_bytes(wide, "little")
 
     def report(self, record, user, private=lambda: int.from_bytes(os.urandom(4), "little")):
         _, bit = self.answer(record, user)
@@ -226,6 +276,34 @@ def test_reports_of_the_device():
         assert own.report(record, user, lambda waiting=waiting: waiting.pop(0)).hex() == report and not waiting
 
 
+def test_circles_and_turns_of_the_device():
+    for seed, user, size, kept, places in vectors("circle"):
+        own = Device(
+            json.dumps({**json.loads(TEXTS["lattice"]), "seed": seed, "epsilon": {5: 0.5, 22: 1.0, 4: 4.0}[size]})
+        )
+        assert own.kept(size) == kept and own.circle(user, size)[:kept] == places
+    for name, record, user, drawn, report in vectors("turn"):
+        assert Device(TEXTS[name]).turn(record, user, drawn).hex() == report
+
+
+def test_vectors_of_the_device():
+    for name, record, vector in vectors("vector"):
+        found = Device(TEXTS[name]).vector(record)
+        assert found == pytest.approx(vector, abs=1e-11) and sum(x * x for x in found) == pytest.approx(1)
+
+
+def test_turns_of_the_device_are_taken_and_the_estimates_come_out_right():
+    """As above: beyond 6.2 deviations with probability 6e-10."""
+    protocol = sf.local.Marginals(sf.Box({"ward": sf.Categorical(list("abcde"))}), 3.0, seed=11, ways=1)
+    own, collector, people = device(protocol), protocol.collector(), 6_000
+    assert protocol.randomizer == "subset"
+    for user in range(people):
+        assert collector.add(own.turn(["aabcd"[user % 5]], user), user=user)
+    shares, variances = collector.estimate()
+    assert (np.abs(shares - [0.4, 0.2, 0.2, 0.2, 0.0]) < 6.2 * np.sqrt(variances)).all()
+    assert 6.2 * math.sqrt(variances.max()) < 0.1
+
+
 def test_a_batch_of_the_device():
     ((name, records, first, batch),) = vectors("batch")
     own = Device(TEXTS[name])
@@ -259,12 +337,12 @@ BOXES = {
 @pytest.mark.parametrize(
     "protocol",
     [
-        sf.local.Density(BOXES["plane"], 1.0, seed=5, lattice=(4, 7)),
-        sf.local.Density(BOXES["space"], 1.0, seed=5, lattice=3),
+        sf.local.Density(BOXES["plane"], 1.0, seed=5, lattice=(4, 7), randomizer="hadamard"),
+        sf.local.Density(BOXES["space"], 1.0, seed=5, lattice=3, randomizer="hadamard"),
         sf.local.SmoothQueries(BOXES["mixed"], 1.0, seed=5, degree=4),
         sf.local.SmoothQueries(BOXES["mixed"], 1.0, seed=5, degree=4, interactions=2),
         sf.local.Marginals(BOXES["tables"], 1.0, seed=5, ways=3, one_way=0.3),
-        sf.local.Marginals(BOXES["tables"], 1.0, seed=5, ways=1),
+        sf.local.Marginals(BOXES["tables"], 1.0, seed=5, ways=1, randomizer="hadamard"),
     ],
     ids=lambda protocol: f"{protocol.kind}-{protocol.box.dimension}",
 )
@@ -287,7 +365,7 @@ def test_the_device_answers_as_the_library_does(protocol):
 
 def test_the_collector_takes_its_reports_and_the_estimates_come_out_right():
     """Each mass is normal about the truth with this deviation at most: beyond 6.2 of it with probability 6e-10."""
-    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 4.0, seed=11, lattice=4)
+    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 4.0, seed=11, lattice=4, randomizer="hadamard")
     own, collector, people = device(protocol), protocol.collector(), 60_000
     ages = [(0.0, 30.0, 30.0, 75.0, 15.0, None)[user % 6] for user in range(people)]
     single, framed = 504, 2000  # of them; the others come through a gateway, in batches
@@ -308,7 +386,7 @@ def test_the_collector_takes_its_reports_and_the_estimates_come_out_right():
 
 def test_a_report_that_carries_its_number_is_taken():
     box = sf.Box({"age": (0, 90)})
-    protocol = sf.local.Density(box, 1.0, seed=11, lattice=4, users=100, numbers="drawn")
+    protocol = sf.local.Density(box, 1.0, seed=11, lattice=4, users=100, numbers="drawn", randomizer="hadamard")
     own, collector = device(protocol), protocol.collector()
     drawn = own.report([30.0], 42)
     assert collector.add(drawn) and collector.add(drawn)  # numbers that are drawn may fall together
@@ -321,7 +399,7 @@ def test_a_report_that_carries_its_number_is_taken():
 
 def test_a_report_that_carries_its_number_is_not_taken_where_numbers_are_given():
     """Its sender could pick the question, and how much the answer counts."""
-    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 1.0, seed=11, lattice=4, users=100)
+    protocol = sf.local.Density(sf.Box({"age": (0, 90)}), 1.0, seed=11, lattice=4, users=100, randomizer="hadamard")
     plain = device(protocol).report([30.0], 42)
     chosen = bytes([2, 1]) + plain[2:10] + (42).to_bytes(8, "little") + plain[10:]
     collector = protocol.collector()

@@ -6,8 +6,10 @@ import json
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from sfumato.accounting.compose import ACCOUNTANTS, Amount, below, capacities
+from sfumato.accounting.compose import ACCOUNTANTS, Amount, accountant_name, below
 from sfumato.accounting.events import Event, under_relation
+from sfumato.accounting.loss import Stock
+from sfumato.accounting.tight import TIGHT, pure_left, rooms, stock_of, taken, taken_words
 from sfumato.codec import decode_unit, encode_unit
 from sfumato.core.neighbours import Person
 from sfumato.core.privacy import Privacy
@@ -76,30 +78,50 @@ class AccountState:
         sums: Sums = {}
         for name, total in self.sums.items():
             try:
-                sums[name] = _added(total, ACCOUNTANTS[name].cost(counted))
+                sums[name] = self._with(name, total, counted)
             except OverflowError:  # beyond all counting
                 sums[name] = None
+        return self.with_sums(sums, self.entries + 1)
+
+    def _with(self, name: str, total: Amount | None, event: Event) -> Amount | None:
+        if name == TIGHT:
+            return None if total is None else taken(self._stock, total, event)
+        return _added(total, ACCOUNTANTS[name].cost(event))
+
+    def moved(self, before: AccountState, after: AccountState) -> AccountState:
+        """A book with what an event has added to all entries together: a plan has one stock for both books."""
+        sums: Sums = {}
+        for name, total in self.sums.items():
+            old, new = before.sums.get(name), after.sums.get(name)
+            sums[name] = None if old is None or new is None else _added(total, _less(new, old))
         return self.with_sums(sums, self.entries + 1)
 
     def joined(self, other: AccountState) -> AccountState:
         """The entries of two books of the account together."""
         if not other.entries:
             return self
-        sums = {name: _added(total, other.sums[name]) for name, total in self.sums.items()}
+        sums = {name: _added(total, other.sums.get(name)) for name, total in self.sums.items()}
         return self.with_sums(sums, self.entries + other.entries)
 
     def fits(self) -> bool:
         """Whether any accountant has room for all of it; sums never shrink, so this held at every earlier entry too."""
         return bool(self._left)
 
+    def short_of(self) -> list[str]:
+        """Of what too much was spent, where epsilons and deltas are added up; empty where they are not."""
+        total, room = self.sums.get("basic"), self._capacities().get("basic")
+        if total is None or room is None:
+            return []
+        return [name for name, a, b in zip(("epsilon", "delta"), total, room, strict=True) if a > b]
+
     def balance(self) -> Balance:
         """What is left, by the accountant that leaves most."""
         left = self._left
-        room = {name: ACCOUNTANTS[name].pure_epsilon(amount) for name, amount in left.items()}
+        room = {name: self._pure(name, amount) for name, amount in left.items()}
         best = max(room, key=lambda name: room[name], default=None)
         epsilon = 0.0 if best is None else room[best]
         basic, zcdp = left.get("basic"), left.get("zcdp")
-        named = best or self.accountant
+        named = best or accountant_name(self.accountant)
         return Balance(
             self.name,
             self.limit,
@@ -108,8 +130,19 @@ class AccountState:
             None if basic is None else below(basic[1]),
             None if zcdp is None else below(zcdp[0]),
             self.entries,
-            _spent_words(named, self.sums.get(named)),
+            self._spent(named),
         )
+
+    def _pure(self, name: str, left: Amount) -> float:
+        return pure_left(self._stock, left) if name == TIGHT else ACCOUNTANTS[name].pure_epsilon(left)
+
+    def _spent(self, name: str) -> str:
+        total = self.sums.get(name)
+        return taken_words(self._stock, total) if name == TIGHT and total is not None else _spent_words(name, total)
+
+    @property
+    def _stock(self) -> Stock:
+        return stock_of(self.accountant) or Stock()
 
     @cached_property
     def _left(self) -> dict[str, Amount]:
@@ -125,6 +158,10 @@ class AccountState:
         return _cached_capacities(self.limit, self.accountant)
 
 
+def _less(first: Amount, second: Amount) -> Amount:
+    return tuple(a - b for a, b in zip(first, second, strict=True))
+
+
 def _added(first: Amount | None, second: Amount | None) -> Amount | None:
     if first is None or second is None:
         return None
@@ -133,7 +170,7 @@ def _added(first: Amount | None, second: Amount | None) -> Amount | None:
 
 @lru_cache(maxsize=256)
 def _cached_capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
-    return capacities(limit, accountant)
+    return rooms(limit, accountant)
 
 
 # --- plain data -------------------------------------------------------------------------------------------
@@ -195,11 +232,15 @@ def refusal(state: AccountState, event: Event) -> str:
     left = state.balance()
     asked = _exact_words(event.epsilon, event.delta, event.rho)
     room = f"rho {left.rho!r}" if state.limit.rho is not None else _exact_words(left.epsilon, left.delta, None)
-    shared = state.accountant == "best" and state.limit.delta and event.delta
+    only_delta = state.plus(event).short_of() == ["delta"]
+    if only_delta:
+        room = f"epsilon {left.epsilon!r}, delta {left.delta or 0.0!r}"
+    shared = accountant_name(state.accountant) == "best" and state.limit.delta and event.delta
     hint = "; accountant='best' shares delta among three accountants, 'basic' uses all of it" if shared else ""
+    why = ": there is epsilon left, but not enough delta" if only_delta else ""
     return (
         f"account {state.name!r}: asked for {asked}, spent so far {left.spent}, left {room} of "
-        f"{limit_words(state.limit)}; nothing was released{hint}"
+        f"{limit_words(state.limit)}{why}; nothing was released{hint}"
     )
 
 

@@ -158,8 +158,13 @@ class Gaussian(Accountant):
 ACCOUNTANTS: dict[str, Accountant] = {a.name: a for a in (Basic(), Concentrated(), Gaussian())}
 
 
-def capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
-    """The capacity of every accountant that an account uses.
+def accountant_name(accountant: str) -> str:
+    """The name of an account's accountant, without its plan."""
+    return accountant.partition(" ")[0]
+
+
+def capacities(limit: Privacy, accountant: str, others: int = 0) -> dict[str, Amount]:
+    """The capacity of every accountant that an account uses; ``others`` have a share of delta besides.
 
     ``"best"`` uses all that can count the limit. The basic accountant, and whichever others turn a delta into
     room, share the limit's delta evenly; a release is admitted while any of them has room, which is sound
@@ -174,8 +179,8 @@ def capacities(limit: Privacy, accountant: str) -> dict[str, Amount]:
     shared = limit
     if limit.delta < 1e-290 and limit.delta:  # too small to be shared
         usable = [ACCOUNTANTS["basic"]]
-    if limit.delta and len(usable) > 1:
-        share = math.nextafter(limit.delta / len(usable), 0.0)
+    if limit.delta and len(usable) + others > 1:
+        share = math.nextafter(limit.delta / (len(usable) + others), 0.0)
         shared = Privacy(limit.epsilon, share, None, limit.neighbours, limit.unit)
     found = {a.name: a.capacity(shared) for a in usable}
     return {name: capacity for name, capacity in found.items() if capacity is not None}

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 
-from sfumato.accounting.sealing import State
+from sfumato.accounting.seal import State
 from sfumato.codec import write_plain
 from sfumato.errors import LedgerError
 
@@ -49,10 +49,10 @@ def read(counter: str) -> State | None:
         os.close(handle)
 
 
-def write_new(counter: str, state: State, like: str) -> None:
-    """Write a new counter, whole or not at all, for those who may use the file ``like``."""
+def write_new(counter: str, state: State, like: str | None) -> None:
+    """Write a new counter, whole or not at all, for those who may use the file ``like``; for its owner if None."""
     try:
-        write_plain(counter, _line(state) * 2, like=like)
+        write_plain(counter, _line(state) * 2, private=like is None, like=like)
     except OSError as error:
         raise _unusable(counter, error.strerror) from None
 

@@ -1,261 +1,103 @@
-"""The ledger's database: connections and transactions on SQLite, through SQLAlchemy Core.
+"""Where a ledger is kept: a file of SQLite's, or a database of PostgreSQL's. What both do is this interface.
 
-Durability and isolation are SQLite's: write-ahead log, ``synchronous=EXTRA`` (a committed charge survives a power
-cut), and ``BEGIN IMMEDIATE`` for every write, so that a check and its charge see and change the same state. That what
-was committed is still there, and is what was written, is checked by ``sealing`` and ``counter``.
+One connection a process and ledger, used under one lock. Connections must not cross a fork: a child that inherits one
+shares locks that it does not hold. So none is open while forking.
 """
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from uuid import uuid4
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.accounting import counter, sealing
-from sfumato.accounting.location import PAGE, file_of, prepare, tighten
-from sfumato.accounting.schema import APPLICATION, VERSION, chain
-from sfumato.accounting.sealing import DamageError, State
-from sfumato.accounting.upgrading import upgrade
-from sfumato.errors import LedgerError
+from sfumato.accounting.schema import Ahead
 
-_WAIT_SECONDS = 20.0
+WAIT_SECONDS = 20.0
 
-# One connection a process and file, used under one lock (SQLite admits one writer at a time anyway). Connections
-# must not cross a fork: a child that inherits one shares locks it does not hold. So none is open while forking.
-_lock = threading.RLock()
-_connections: dict[str, sa.Connection] = {}
+lock = threading.RLock()
+connections: dict[str, sa.Connection] = {}
+
+
+class Store(ABC):
+    """Transactions on one ledger, and what is checked around them.
+
+    Parameters
+    ----------
+    address
+        A file's absolute path, or the URL of a database.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The address as errors may show it."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is a ledger; nothing is made."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[sa.Connection]:
+        """A transaction that sees one state of the ledger."""
+
+    @abstractmethod
+    def writing(self, ahead: Ahead = ()) -> AbstractContextManager[sa.Connection]:
+        """A transaction that holds the ledger alone; it is on disk when the block is left, or did not happen."""
+
+    @abstractmethod
+    def adopt(self) -> None:
+        """Take a copy as a ledger of its own."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Let go of a connection that leads nowhere any more, so that the address can be opened anew."""
+
+    def close(self) -> None:
+        """Close this process's connection; the next use opens a new one, and checks everything."""
+        with lock:
+            known = connections.pop(self.address, None)
+            if known is not None:
+                let_go(known)
+
+
+def remembered(address: str) -> dict[str, Any]:
+    """The accounts of a ledger that this process's connection has read, by name: their rows never change."""
+    with lock:
+        known = connections.get(address)
+        if known is None or known.closed or known.invalidated:
+            return {}
+        found: dict[str, Any] = known.info.setdefault("accounts", {})
+        return found
+
+
+def let_go(connection: sa.Connection) -> None:
+    """Close a connection, also one whose other side is gone."""
+    with suppress(sa.exc.SQLAlchemyError):  # which first says good-bye
+        connection.close()
 
 
 def close_all() -> None:
     """Close every connection of this process; the next use opens a new one."""
-    with _lock:
-        while _connections:
-            _connections.popitem()[1].close()
+    with lock:
+        while connections:
+            let_go(connections.popitem()[1])
 
 
 def _before_fork() -> None:
-    _lock.acquire()
+    lock.acquire()
     close_all()
 
 
 def _after_fork_in_child() -> None:
-    global _lock
-    _lock = threading.RLock()  # the old one may belong to a thread that does not exist here
+    global lock
+    lock = threading.RLock()  # the old one may belong to a thread that does not exist here
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=lambda: _lock.release(), after_in_child=_after_fork_in_child)
-
-
-def connect(path: str) -> sa.Connection:
-    """The process's connection to a ledger, opened and checked; hold the lock while using it."""
-    known = _connections.get(path)
-    if known is not None and (known.invalidated or known.connection.in_transaction):
-        _connections.pop(path).close()  # an interrupt came at a bad moment: start again
-        known = None
-    if known is None:
-        known = _connections[path] = _open(path)
-    elif known.info["file"] != file_of(path):
-        raise LedgerError(f"{path} was replaced, removed or damaged while in use; nothing was released. Open it anew")
-    return known
-
-
-def _open(path: str, adopting: bool = False) -> sa.Connection:
-    prepare(path)
-    # In autocommit mode SQLAlchemy leaves BEGIN and COMMIT to us.
-    engine = sa.create_engine(
-        sa.URL.create("sqlite", database=path),
-        connect_args={"timeout": _WAIT_SECONDS, "check_same_thread": False},
-        isolation_level="AUTOCOMMIT",
-        poolclass=sa.pool.NullPool,
-    )
-    connection = engine.connect()
-    try:
-        connection.info["counter"] = counter.counter_of(path)
-        _open_schema(connection, path, adopting)
-        if adopting:
-            _take(connection, path)
-        _check(connection)
-        connection.info["file"] = file_of(path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def forget(path: str) -> None:
-    """Let go of a file that was replaced or removed, so that its path can be opened anew."""
-    with _lock:
-        known = _connections.get(path)
-        if known is not None and (known.invalidated or known.info["file"] != file_of(path)):
-            _connections.pop(path).close()
-
-
-def erase(path: str) -> None:
-    """Remove a ledger from the disk: for accounts of people who do not exist, and of nobody else."""
-    with _lock:
-        if path in _connections:
-            _connections.pop(path).close()
-        for name in (os.path.realpath(path), counter.counter_of(path)):
-            os.unlink(name)
-
-
-@contextmanager
-def reading(path: str) -> Iterator[sa.Connection]:
-    """A transaction that sees one state of the ledger."""
-    with _lock, _clear_errors(path):
-        connection = connect(path)
-        with _transaction(connection, "BEGIN"):
-            yield connection
-
-
-@contextmanager
-def writing(path: str) -> Iterator[sa.Connection]:
-    """A transaction that holds the ledger alone; it is on disk when the block is left, or did not happen."""
-    with _lock, _clear_errors(path):
-        connection = connect(path)
-        beside = connection.info["counter"]
-        with counter.holding(beside, _WAIT_SECONDS) as held:
-            with _transaction(connection, "BEGIN IMMEDIATE"):
-                counter.agree(beside, sealing.state(connection), held.seen)
-                yield connection
-            # Only now, and before anybody hears of it: the counter must not be ahead of what is on disk.
-            held.advance(connection.info["state"])
-
-
-@contextmanager
-def _transaction(connection: sa.Connection, begin: str) -> Iterator[None]:
-    driver = connection.connection.cursor()  # these three words need none of SQLAlchemy's care, and it shows
-    try:
-        driver.execute(begin)
-        yield
-        driver.execute("COMMIT")
-    except BaseException:
-        # After some errors SQLite has rolled back already; saying so again would hide the first error.
-        with suppress(sqlite3.Error):
-            driver.execute("ROLLBACK")
-        raise
-
-
-def _open_schema(connection: sa.Connection, path: str, adopting: bool) -> None:
-    """Create the tables in a new file, upgrade old ones; refuse a file that is not a ledger of ours."""
-    connection.exec_driver_sql("PRAGMA synchronous=EXTRA")  # FULL, and the folder too once a journal is removed
-    version = _version(connection, path)
-    if version < VERSION:
-        if version:
-            _journal(connection, path, "delete")
-        else:
-            connection.exec_driver_sql(f"PRAGMA page_size={PAGE}")
-        # In the file itself, under its own lock, and not in a log: whoever reaches the file by another folder, where
-        # its log is not seen, still sees that it is a ledger, and misses its counter.
-        with _transaction(connection, "BEGIN IMMEDIATE"):
-            version = _version(connection, path)
-            if version < VERSION:  # another process may have been faster
-                _make(connection, path, version, adopting)
-            now = sealing.state(connection)
-        with counter.holding(connection.info["counter"], _WAIT_SECONDS) as held:
-            held.advance(now)
-    _journal(connection, path, "wal")
-
-
-def _journal(connection: sa.Connection, path: str, mode: str) -> None:
-    """Change how SQLite keeps what is not yet in the file; "delete" waits until nobody else has the file open."""
-    if connection.exec_driver_sql(f"PRAGMA journal_mode={mode}").scalar_one() != mode:
-        raise LedgerError(f"{path}: its file system does not take SQLite's logs; choose a local disk for the ledger")
-
-
-def _make(connection: sa.Connection, path: str, version: int, adopting: bool) -> None:
-    """The tables of today, in a transaction that is open, and a counter that waits for them."""
-    seen = None if adopting and version else counter.read(connection.info["counter"])
-    if seen is not None and seen.count:
-        what = f"is of version {version}" if version else "is new"
-        raise LedgerError(f"{path} {what}, and its counter has seen {seen.count} rows of another; {counter.RESTORE}")
-    if version:
-        tighten(os.path.realpath(path))
-    identity = uuid4().hex
-    # First the counter: without one, a ledger is taken for a copy. Zero agrees with everything.
-    counter.write_new(connection.info["counter"], State(identity, 0, sealing.START), path)
-    if version:
-        upgrade(connection, identity)
-    else:
-        sealing.start(connection, identity)
-        connection.exec_driver_sql(f"PRAGMA application_id={APPLICATION}")
-    connection.exec_driver_sql(f"PRAGMA user_version={VERSION}")
-
-
-def _version(connection: sa.Connection, path: str) -> int:
-    """The version of a ledger; 0 for an empty file."""
-    # The count comes first: whoever creates the tables sets the marks in the same transaction, so that tables are
-    # never seen without marks.
-    tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
-    application = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-    version: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if application == 0 and tables == 0:
-        return 0
-    if application != APPLICATION:
-        raise LedgerError(f"{path}: a database, but not a sfumato ledger; choose another file")
-    if not 0 < version <= VERSION:
-        raise LedgerError(f"{path}: ledger version {version}, this sfumato knows version {VERSION}; upgrade sfumato")
-    return version
-
-
-def _check(connection: sa.Connection) -> None:
-    """Refuse a ledger that is damaged, or has lost something."""
-    beside = connection.info["counter"]
-    seen = counter.read(beside)  # first: what is read later may be ahead of it
-    with _transaction(connection, "BEGIN"):
-        heads = sealing.verify(connection)
-        counter.agree(beside, sealing.state(connection), seen)
-    if seen is not None and heads[seen.count] != seen.head:
-        raise counter.other(beside)
-
-
-def _take(connection: sa.Connection, path: str) -> None:
-    """Make a copy a ledger of its own: the counter of another does not fit it. Refuse one that is damaged."""
-    _journal(connection, path, "delete")
-    with _transaction(connection, "BEGIN IMMEDIATE"):
-        sealing.verify(connection)
-        now = replace(sealing.state(connection), identity=uuid4().hex)
-        connection.execute(sa.update(chain).values(identity=now.identity))
-    counter.write_new(connection.info["counter"], now, path)
-    _journal(connection, path, "wal")
-
-
-def adopt(path: str) -> None:
-    """Take a copy as a ledger of its own."""
-    with _lock, _clear_errors(path):
-        if path in _connections:
-            _connections.pop(path).close()
-        _connections[path] = _open(path, adopting=True)
-
-
-_REASONS = {
-    "locked": f"another process has held it for {_WAIT_SECONDS:g} seconds; try again",
-    "readonly": "it is read-only; make the file and its folder writable",
-    "full": "the disk is full; make room",
-    "malformed": "it is damaged; restore the newest backup, with its -count",
-    "decode": "it is damaged; restore the newest backup, with its -count",
-    "not a database": "it is not a database; choose another file",
-    "unable to open": "it cannot be opened; does its folder exist and may you write there?",
-    "no such table": "its tables are missing; restore a backup",
-    "disk i/o": "the disk failed",
-}
-
-
-@contextmanager
-def _clear_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except (DamageError, UnicodeDecodeError) as error:  # a damaged schema can be in SQLite's own words about it
-        what = error if isinstance(error, DamageError) else "its schema cannot be read"
-        why = f"it is damaged ({what}); restore the newest backup, with its -count"
-        raise LedgerError(f"the ledger {path} refused, nothing was released: {why}") from None
-    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        text = str(getattr(error, "orig", error)).lower()
-        reason = next((why for key, why in _REASONS.items() if key in text), text)
-        raise LedgerError(f"the ledger {path} refused, nothing was released: {reason}") from None
+os.register_at_fork(before=_before_fork, after_in_parent=lambda: lock.release(), after_in_child=_after_fork_in_child)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.places import Places
 from sfumato.bases.unit import from_unit
 from sfumato.checks import positive_integer, shown
 from sfumato.core.box import Box
@@ -154,6 +155,9 @@ class LatticeBasis(Basis):
 
     def evaluate(self, tensor: Floats, unit: Floats, derivatives: Sequence[int]) -> Floats:
         """Evaluate an evaluation tensor at ``(m, l)`` points of the unit cube, by blocked matrix products."""
+        places = Places.of(unit)
+        if places.on_grid:
+            return places.apply(lambda i, axis: self.axis_values(tensor.shape[i] - 1, axis, derivatives[i]), tensor)
         result = np.empty(len(unit))
         block = max(1, _BLOCK // max(tensor.size // tensor.shape[0], *tensor.shape))
         first = tensor.reshape(tensor.shape[0], -1).T

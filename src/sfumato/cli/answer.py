@@ -13,8 +13,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sfumato.checks import one_of, probability
-from sfumato.cli.options import load, settings
+from sfumato.cli.options import settings
 from sfumato.cli.output import facts, printable, screen, show, table, working
+from sfumato.cli.reader import load
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -154,10 +155,35 @@ def _one(told: Told) -> list[Any]:
         (f"error ({_percent(answer)})", [_brief(answer.error)]),
         ("noise sd", [_brief(answer.noise_sd)]),
         ("approximation", [_missed(told)]),
-        ("about", ["the records themselves, brought into the box; not a population"]),
+        *_edge_rows(told),
+        ("about", [_about(told)]),
     ]
     value = Text.assemble("  ", (rounded(answer.value, answer.error), "bold cyan"), limits)
     return [Text(printable(told.question.text.strip()), style="bold"), "", value, "", facts(rows), *_warnings(told)]
+
+
+def _about(told: Told) -> str:
+    softly = ", counted with softened edges" if told.answer.softness else ""
+    return f"the records themselves, brought into the box{softly}; not a population"
+
+
+def _edge_rows(told: Told) -> list[tuple[str, list[str]]]:
+    """How soft the edges are, and what is known of the share within the sharp ones."""
+    if not told.answer.softness:
+        return []
+    widths = ", ".join(f"{name} {_brief(width)}" for name, width in told.answer.softness.items())
+    rows = [("edges", [f"softened, deviation: {widths}; a record at an edge counts by half"])]
+    return [*rows, *([] if told.answer.sharp is None else [("sharp edges", [_sharp_words(told.answer)])])]
+
+
+def _sharp_words(answer: Answer) -> str:
+    """What is known of the share within the sharp edges."""
+    assert answer.sharp is not None
+    low, high = answer.sharp
+    if low <= 0 and high >= 1:
+        return "this summary does not tell how many of the records lie within them; a histogram would"
+    limits = f"{math.floor(1e3 * low) / 1e3:.3f} to {math.ceil(1e3 * high) / 1e3:.3f}"
+    return f"{limits} of the records lie within them (confidence {answer.confidence:g})"
 
 
 def _several(found: Sequence[Told]) -> list[Any]:
@@ -176,17 +202,22 @@ def _several(found: Sequence[Told]) -> list[Any]:
     ]
     parts: list[Any] = [table(head, rows, head[1:])]
     for told in found:
-        parts += _warnings(told, f"{told.question.text.strip()}: ")
+        about = f"{told.question.text.strip()}: "
+        edges = "; ".join(f"{name}: {lines[0]}" for name, lines in _edge_rows(told))
+        parts += [*(["", _line(Text(printable(about + edges)))] if edges else []), *_warnings(told, about)]
     return parts
 
 
 def _warnings(told: Told, head: str = "") -> list[Any]:
     parts: list[Any] = []
     for note in told.notes:
-        words = Text(f"WARNING: {printable(head)}{note}", style="yellow")
-        # In a pipe a sentence stays one line; on a terminal its lines stand below each other.
-        parts += ["", Padding(words, (0, 0, 0, 2)) if screen().is_terminal else Text("  ") + words]
+        parts += ["", _line(Text(f"WARNING: {printable(head)}{note}", style="yellow"))]
     return parts
+
+
+def _line(words: Text) -> Any:
+    """In a pipe a sentence stays one line; on a terminal its lines stand below each other."""
+    return Padding(words, (0, 0, 0, 2)) if screen().is_terminal else Text("  ") + words
 
 
 def _data(told: Told) -> dict[str, Any]:
@@ -204,6 +235,8 @@ def _data(told: Told) -> dict[str, Any]:
         "noise_sd": answer.noise_sd,
         "approximation": answer.approximation,
         "approximation_known": answer.known,
+        "softness": dict(answer.softness),
+        "sharp": None if answer.sharp is None else {"low": answer.sharp[0], "high": answer.sharp[1]},
         "warnings": list(told.notes),
     }
 

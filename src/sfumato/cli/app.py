@@ -105,7 +105,7 @@ def _version(asked: bool) -> None:
 )
 def options(
     ctx: typer.Context,
-    ledger: Annotated[Path | None, typer.Option(metavar="PATH", help="The ledger that pays.")] = None,
+    ledger: Annotated[str | None, typer.Option(metavar="PATH", help="The ledger that pays.")] = None,
     account: Annotated[str | None, typer.Option(metavar="NAME", help="The account in it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")] = False,
     multiline: Annotated[
@@ -115,15 +115,21 @@ def options(
     trust: Annotated[
         list[Path] | None, typer.Option(metavar="PUB", help="Read only releases that this key has signed; repeatable.")
     ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="memory|dask|spark", help="What adds records up; docs/scaling.md.")
+    ] = "memory",
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Of the Dask cluster.")] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Of the Spark cluster.")] = None,
     _: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
     ] = False,
 ) -> None:
     """Publish functions of private data under differential privacy, and read what others published.
 
-    The options --ledger, --account, --key, --trust, --json and --multiline may stand anywhere on the line.
+    The options --ledger, --account, --key, --trust, --json, --multiline, --engine, --scheduler and --master may stand
+    anywhere on the line.
     """
-    ctx.obj = Settings(ledger, account, json, multiline, key, tuple(trust or ()))
+    ctx.obj = Settings(ledger, account, json, multiline, key, tuple(trust or ()), engine, scheduler, master)
 
 
 app.command(epilog=examples("sfumato demo", "sfumato demo --folder /tmp/demo --epsilon 0.5"))(demo.demo)

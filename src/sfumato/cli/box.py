@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import box_option, settings
+from sfumato.cli.options import box_option, declared_box, settings
 from sfumato.cli.output import show
 from sfumato.errors import ParameterError, SchemaError
 
@@ -26,11 +26,11 @@ def box(
     Nothing else is taken from the data: bounds and categories must be known without looking at them. With --box,
     check a filled-in file against the table's columns instead.
     """
-    from sfumato.boxfile import column_types, read_box, template
+    from sfumato.boxfile import column_types, template
 
     columns = column_types(data)
     if check is not None:
-        checked = read_box(check)
+        checked = declared_box(check)
         missing = [name for name in checked.names if name not in dict(columns)]
         if missing:
             raise SchemaError(f"{check}: column {missing[0]!r} is not in {data.name}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +11,12 @@ import sfumato as sf
 from sfumato.checks import one_of
 from sfumato.cli import options
 from sfumato.cli.columns import labelled_box
-from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.cli.output import working
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_planned, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.cli.publishing import Beside
+    from sfumato.cli.publication import Beside
 
 _METHODS = ("machine", "naive-bayes")
 _ONLY = {
@@ -62,7 +62,7 @@ Kernel = Annotated[
     str | None,
     typer.Option(
         metavar="rbf|matern|polynomial|linear",
-        help="How records are compared. By default rbf for up to three columns, and linear for more.",
+        help="How records are compared. By default linear, or in few columns an rbf, by predicted error.",
     ),
 ]
 Gamma = Annotated[
@@ -109,6 +109,7 @@ def classify(
     neighbours: options.Neighbours = "replace",
     person: options.PersonColumn = None,
     expected_rows: options.Rows = None,
+    rows: options.PlanRows = None,
     public_test: PublicFile = None,
     output: options.Output = Path("model.sfumato"),
     report: options.Report = None,
@@ -124,17 +125,19 @@ def classify(
 
     _check_method(ctx, method)
     privacy, naive = granted(epsilon, delta, rho, neighbours, person), method == "naive-bayes"
-    domain, name, classes = labelled_box(column or [], label, box, data, naive)
+    domain, name, classes = labelled_box(column or [], label, box, data)
     told = {"response": name, "classes": classes, "expected_rows": expected_rows}
-    if naive:
-        order = _bayes_order(data, domain, privacy, {**told, "likelihood": likelihood or "kernel"})
-    else:
-        told |= {"loss": loss, "C": strength_of(strength), "mechanism": mechanism}
-        order = _machine_order(data, domain, privacy, landmarks, {**told, "kernel": kernel_of(kernel, gamma, domain)})
+    with working(ctx, "choosing landmarks"):
+        if naive:
+            order = _bayes_order(data, domain, privacy, {**told, "likelihood": likelihood or "kernel"})
+        else:
+            told |= {"loss": loss, "C": strength_of(strength), "mechanism": mechanism}
+            told |= {"kernel": kernel_of(kernel, gamma, domain)}
+            order = _machine_order(data, domain, privacy, landmarks, told)
     test = None if public_test is None else open_test(public_test, data, order)
-    _check_classes(plot, classes)
+    check_planned(rows, plan)
     if plan:
-        show_plan(ctx, order)
+        show_plan(ctx, order, Assumed.of(rows, expected_rows))
         return
     outputs = Outputs.checked(data, output, report, plot, force, public_test)
 
@@ -142,7 +145,7 @@ def classify(
         found = None if test is None else count_errors(ctx, release, test)
         return tested_lines(found), tested_data(found), {"tested": found}
 
-    publish(ctx, order, outputs, (f"training on {data.name}", "drawing noise"), beside=tested)
+    publish(ctx, order, outputs, f"reading {data.name}", beside=tested)
 
 
 def _check_method(ctx: typer.Context, method: str) -> None:
@@ -155,16 +158,10 @@ def _check_method(ctx: typer.Context, method: str) -> None:
                 raise ParameterError(f"--{option} goes with --method {other}, not with {method}; leave it out")
 
 
-def _check_classes(path: Path | None, classes: Sequence[object]) -> None:
-    """Refuse a picture of more classes than one can tell apart, before anything is spent."""
-    from sfumato.faces.views import MOST_GROUPS
-
-    if path is not None and len(classes) > MOST_GROUPS:
-        raise ParameterError(f"--plot: a picture tells {MOST_GROUPS} classes apart, got {len(classes)}; leave it out")
-
-
 def kernel_of(kernel: str | None, gamma: float | None, box: sf.Box) -> Any:
-    """The kernel of ``--kernel`` and ``--gamma``; by default an RBF for few columns, else a linear one."""
+    """The kernel of ``--kernel`` and ``--gamma``; with a gamma by default an RBF for few columns, else a linear one."""
+    if kernel is None and gamma is None:
+        return "auto"
     named = kernel or ("rbf" if box.dimension <= _FEW else "linear")
     one_of("kernel", named, ("rbf", "matern", "polynomial", "linear"))
     if gamma is None:
@@ -203,7 +200,7 @@ def _machine_order(
     target.check_box(box)
     basis: Any = "auto"
     if landmarks is not None:
-        if isinstance(target.kernel, sf.LinearKernel):
+        if target.kernel == "linear":
             raise ParameterError("--landmarks goes with other kernels: a linear one is published by its slopes")
         basis = sf.Landmarks(landmarks)
         target.check_basis(basis, box)

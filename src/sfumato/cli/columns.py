@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.cli.options import holding
+from sfumato.checks import did_you_mean
+from sfumato.cli.options import declared_box, holding
 from sfumato.errors import ParameterError
 
-_KINDS = ("interval", "integer", "periodic")
+_KINDS = ("interval", "integer", "periodic", "date")
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9.]+)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?"
+_DATES = re.compile(rf"(?P<name>.+):(?P<low>{_DAY}):(?P<high>{_DAY})(?::date)?")  # times hold colons themselves
+_COLUMN = "NAME:LOW:HIGH, such as age:0:110, hour:0:24:periodic or visit:2024-01-01:2025-01-01"
 _MOST = 3  # columns of a density or a curve
+_TUNING = 0.1  # the share of the budget that pays for a selection, where none is given
 
 
 def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: Path) -> tuple[sf.Box, str | None]:
@@ -35,15 +41,12 @@ def public_box(columns: Sequence[str], by: str | None, file: Path | None, data: 
     return sf.Box({**chosen, name: groups}), name
 
 
-def labelled_box(
-    columns: Sequence[str], label: str, file: Path | None, data: Path, categories: bool = False
-) -> tuple[sf.Box, str, Any]:
+def labelled_box(columns: Sequence[str], label: str, file: Path | None, data: Path) -> tuple[sf.Box, str, Any]:
     """The box of ``--column`` and ``--box``, and the column of ``--label`` with its classes.
 
     Parameters are those of ``public_box``; a label that the box file also has as a column is left out of the box.
-    ``categories`` says whether columns may hold them.
     """
-    chosen, known, norm = chosen_columns(columns, file, data if categories else None)
+    chosen, known, norm = chosen_columns(columns, file, data)
     name, classes = _listed("--label", label, known, data)
     if not columns:
         chosen.pop(name, None)
@@ -51,12 +54,6 @@ def labelled_box(
         raise ParameterError("a label told from which columns? give --column NAME:LOW:HIGH, or --box TOML")
     if name in chosen:
         raise ParameterError(f"--column {name} is the label itself; leave it out of the columns")
-    for other, column in chosen.items():
-        if column.kind == "categorical" and not categories:
-            raise ParameterError(
-                f"--column {other}: a classifier needs numbers; code each category as a column of zeros and ones, or "
-                "use --method naive-bayes"
-            )
     return sf.Box(chosen, max_norm=norm), name, classes.categories
 
 
@@ -98,7 +95,7 @@ def _response(text: str, known: Mapping[str, Any], file: Path | None) -> tuple[s
                 f"--response {name}: {column.kind} columns have no mean; give its range, such as --response {name}:0:1"
             )
     else:
-        name, column = _bounded(text, file, "--response", "NAME:LOW:HIGH, such as bp:60:220", ())
+        name, column = _bounded(text, file, known, "--response", "NAME:LOW:HIGH, such as bp:60:220", ())
     return name, (column.low, column.high)
 
 
@@ -110,7 +107,7 @@ def column_with_kind(text: str, known: Mapping[str, Any], file: Path | None, dat
     if text in known:
         return text, known[text]
     before, equals, _ = text.partition("=")
-    return _listed("--column", text, known, data) if equals and ":" not in before else _column(text, file)
+    return _listed("--column", text, known, data) if equals and ":" not in before else _column(text, file, known)
 
 
 def chosen_columns(
@@ -120,16 +117,14 @@ def chosen_columns(
 
     Without ``data``, whose schema tells numbers from texts, columns are numbers.
     """
-    from sfumato.boxfile import read_box
-
-    whole = None if file is None else read_box(file)
+    whole = None if file is None else declared_box(file)
     known: Mapping[str, Any] = {} if whole is None else dict(zip(whole.names, whole.columns, strict=True))
     chosen: dict[str, Any] = {}
     for text in columns:
         if data is not None:
             name, column = column_with_kind(text, known, file, data)
         else:
-            name, column = (text, known[text]) if text in known else _column(text, file)
+            name, column = (text, known[text]) if text in known else _column(text, file, known)
         if name in chosen:
             raise ParameterError(f"--column {name} is given twice")
         chosen[name] = column
@@ -138,18 +133,24 @@ def chosen_columns(
     return chosen, known, None if whole is None else whole.max_norm
 
 
-def _column(text: str, file: Path | None) -> tuple[str, Any]:
+def _column(text: str, file: Path | None, known: Mapping[str, Any]) -> tuple[str, Any]:
     """One ``NAME:LOW:HIGH[:KIND]``."""
-    return _bounded(text, file, "--column", "NAME:LOW:HIGH, such as age:0:110 or hour:0:24:periodic", _KINDS)
+    return _bounded(text, file, known, "--column", _COLUMN, _KINDS)
 
 
-def _bounded(text: str, file: Path | None, option: str, shape: str, kinds: Sequence[str]) -> tuple[str, Any]:
+def _bounded(
+    text: str, file: Path | None, known: Mapping[str, Any], option: str, shape: str, kinds: Sequence[str]
+) -> tuple[str, Any]:
     """A name with its bounds, and its kind if there are several; a name may hold colons itself."""
+    dates = _DATES.fullmatch(text) if "date" in kinds else None
+    if dates is not None:
+        with holding(f"{option} {text}"):
+            return dates["name"], sf.Box({"date": (dates["low"], dates["high"])}).columns[0]
     parts = text.split(":")
     kind = parts.pop() if parts[-1] in kinds else "interval"
     wanted = f"{option} must be {shape}, got {text!r}"
     if len(parts) < 3 or not ":".join(parts[:-2]):
-        hint = "" if file is None else f" (or the name of a column of {file})"
+        hint = "" if file is None else f" (or the name of a column of {file}{did_you_mean(text, known)})"
         kind_words = f", and the kind is one of {', '.join(kinds)}" if kinds else ""
         raise ParameterError(
             f"{wanted}{hint}; the bounds are public knowledge and never taken from the data{kind_words}"
@@ -158,7 +159,7 @@ def _bounded(text: str, file: Path | None, option: str, shape: str, kinds: Seque
         low, high = float(parts[-2]), float(parts[-1])
     except ValueError:
         raise ParameterError(wanted) from None
-    made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic}
+    made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic, "date": sf.Date}
     with holding(f"{option} {text}"):
         name = ":".join(parts[:-2])
         return name, made[kind](low, high) if kind in made else sf.Box({name: (low, high)}).columns[0]
@@ -191,7 +192,7 @@ def _listed(option: str, given: str, known: Mapping[str, Any], data: Path) -> tu
         if name not in known or known[name].kind != "categorical":
             raise ParameterError(
                 f"{option} must list the categories, such as {option} {name}=A,B, or name a categorical column of "
-                f"--box, got {given!r}"
+                f"--box, got {given!r}{did_you_mean(name, known)}"
             )
         return name, known[name]
     texts = [part.strip() for part in listed.split(",")]
@@ -230,9 +231,11 @@ def bins_of(text: str | None) -> Any:
     return _whole(found)
 
 
-def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
-    """The value of ``--bandwidth``, or of ``--tune-bandwidth`` and ``--tune-share``."""
+def bandwidth_of(bandwidth: str, tune: str | None = None, share: float | None = None) -> Any:
+    """The value of ``--bandwidth``, or of ``--tune-bandwidth`` and ``--tune-share``, a tenth where it is not given."""
     if tune is None:
+        if share is not None:
+            raise ParameterError("--tune-share pays for --tune-bandwidth H,H,...: give both, or leave it out")
         if bandwidth == "auto":
             return "auto"
         found = numbers("--bandwidth", bandwidth, "auto, one number such as 2.5, or one per column such as 2.5,1")
@@ -244,7 +247,7 @@ def bandwidth_of(bandwidth: str, tune: str | None, share: float) -> Any:
         candidates: list[Any] = [numbers("--tune-bandwidth", part, wanted) for part in tune.split(";")]
     else:
         candidates = list(numbers("--tune-bandwidth", tune, wanted))
-    return sf.Tuned(tuple(candidates), share)
+    return sf.Tuned(tuple(candidates), _TUNING if share is None else share)
 
 
 def basis_of(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""The demo command: from a simulated clinic to two published functions, paid for by an account."""
+"""The demo command: from a simulated clinic to a curve, a map and a classifier, paid for by an account."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato import demo as clinic
-from sfumato.cli.options import paying_account, settings
-from sfumato.cli.output import facts, printable, show, table
-from sfumato.cli.publishing import check_writable
+from sfumato.cli.delivery import Delivery
+from sfumato.cli.options import ledger_words, paying_account, settings
+from sfumato.cli.output import facts, late, printable, show, table
+from sfumato.cli.publication import check_writable
 from sfumato.errors import BudgetExceededError, ParameterError
 
 ACCOUNT = "clinic-demo"
-_EPSILON, _DELTA = 3.0, 1e-6
+_EPSILON, _DELTA = 4.0, 1e-6
 _STEPS = 1 + 3 * len(clinic.STUDIES)
 
 
@@ -35,9 +36,9 @@ class Made(NamedTuple):
 def demo(
     ctx: typer.Context,
     folder: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write.")] = Path("demo"),
-    epsilon: Annotated[float, typer.Option(metavar="E", help="Granted to each of the two releases.")] = 1.0,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="Granted to each of the three releases.")] = 1.0,
 ) -> None:
-    """Publish two functions of a simulated clinic: data, ledger, releases, pictures, reports."""
+    """Publish a curve, a map and a classifier of a simulated clinic: data, ledger, releases, pictures, reports."""
     from sfumato import pages
 
     privacy = sf.Privacy(epsilon=epsilon)  # refuses a bad epsilon before anything is written
@@ -48,7 +49,7 @@ def demo(
         for name, text in _inputs().items():
             (folder / name).write_text(text, "utf-8")
         account, note = _account(ctx, folder, privacy)
-        made = [_publish(study, folder, privacy, account, step) for study in clinic.STUDIES]
+        made = [_publish(ctx, study, folder, privacy, account, step) for study in clinic.STUDIES]
     _summary(ctx, folder, made, account, note)
 
 
@@ -69,7 +70,13 @@ def _files(study: clinic.Study, folder: Path) -> list[Path]:
 
 
 def _inputs() -> dict[str, str]:
-    return {"cohort.csv": clinic.cohort_csv(), "columns.toml": clinic.BOX, "points.csv": clinic.POINTS}
+    return {
+        "cohort.csv": clinic.cohort_csv(),
+        "columns.toml": clinic.BOX,
+        "homes.toml": clinic.HOMES,
+        "points.csv": clinic.POINTS,
+        "new.csv": clinic.NEW,
+    }
 
 
 def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.Account, str | None]:
@@ -83,11 +90,11 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
     needed = len(clinic.STUDIES) * (privacy.epsilon or 0.0)
     if account.would_cost(sf.Privacy(epsilon=needed)).fits:
         return account, None
-    from sfumato.accounting.store import erase
+    from sfumato.accounting.sqlite import FileStore
 
     left = account.remaining()
     if given.ledger is None and needed <= _EPSILON:
-        erase(account.path)  # right for people who do not exist, and for nobody else
+        FileStore(account.path).erase()  # right for people who do not exist, and for nobody else
         return sf.Ledger(account.path).account(ACCOUNT, limit=limit), (
             f"The account {ACCOUNT!r} had {left.words()} left, too little for this run. Its people are simulated, so "
             "the demo has emptied its ledger and started again; a limit on real data is final."
@@ -98,27 +105,28 @@ def _account(ctx: typer.Context, folder: Path, privacy: sf.Privacy) -> tuple[sf.
     )
 
 
-def _publish(study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf.Account, step: Any) -> Made:
+def _publish(
+    ctx: typer.Context, study: clinic.Study, folder: Path, privacy: sf.Privacy, account: sf.Account, step: Any
+) -> Made:
     """Publish one study, then draw and describe the release."""
     from sfumato.boxfile import read_box
     from sfumato.drawing.files import draw
 
     step(f"publishing {study.name}")
-    whole = read_box(folder / "columns.toml")
+    whole = read_box(folder / study.box)
     columns = dict(zip(whole.names, whole.columns, strict=True))
-    release = sf.release(
-        sf.KDE(bandwidth=list(study.bandwidths.values())),
-        folder / "cohort.csv",
-        sf.Box({name: columns[name] for name in study.bandwidths}),
-        privacy,
-        ledger=account,
-    )
+    box = sf.Box({name: columns[name] for name in study.columns})
+    release = sf.release(study.target, folder / "cohort.csv", box, privacy, ledger=account)
     made = Made(study, *_files(study, folder))
-    release.save(made.release)
+    delivery = Delivery(ctx, release, made.release)
+    delivery.save()
     step(f"drawing {study.name}")
-    draw(release, made.picture)
+    with delivery.step("the picture", "plot"):
+        draw(release, made.picture)
     step(f"describing {study.name}")
-    release.report(made.report)
+    with delivery.step("the report", "report"):
+        release.report(made.report)
+    delivery.finish()
     return made
 
 
@@ -132,7 +140,8 @@ def _progress(quiet: bool) -> Iterator[Any]:
         yield lambda _: None
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    progress = Progress(*columns, console=console, transient=True)
+    with late(progress):
         task = progress.add_task("", total=_STEPS)
         started = False
 
@@ -147,12 +156,14 @@ def _progress(quiet: bool) -> Iterator[Any]:
 def _summary(ctx: typer.Context, folder: Path, made: list[Made], account: sf.Account, note: str | None) -> None:
     import shlex
 
-    balance, ledger = account.remaining(), _short(account.path)
+    balance = account.remaining()
+    ledger = ledger_words(account.path) if "://" in account.path else _short(account.path)
     files = [(str(m.report), f"open this: {m.study.words}") for m in made]
     files += [(str(m.picture), "the same as a picture") for m in made]
     files += [(str(m.release), "the release itself, for anybody") for m in made]
     files += [(str(folder / "cohort.csv"), f"{clinic.PATIENTS:,} simulated patients: what would be private")]
-    files += [(str(folder / "columns.toml"), "their public box"), (ledger, "the ledger: what was spent")]
+    files += [(str(folder / "columns.toml"), "their public box"), (str(folder / "homes.toml"), "that of the map")]
+    files += [(ledger, "the ledger: what was spent")]
     data = {
         "folder": str(folder),
         "files": [{"path": path, "what": what} for path, what in files],

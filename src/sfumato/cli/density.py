@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 
 import sfumato as sf
+from sfumato.checks import did_you_mean
 from sfumato.cli import options
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
-from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_planned, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 Columns = Annotated[
@@ -30,7 +31,10 @@ Tune = Annotated[
     typer.Option("--tune-bandwidth", metavar="H,H,...", help="Select one of these by the data, and pay for it."),
 ]
 Share = Annotated[
-    float, typer.Option("--tune-share", metavar="S", help="How much of the budget pays for the selection.")
+    float | None,
+    typer.Option(
+        "--tune-share", metavar="S", help="How much of the budget pays for the selection; 0.1.", show_default=False
+    ),
 ]
 Basis = Annotated[
     str, typer.Option(metavar="auto|binning:N|split:N:W|bernstein:N:H", help="What the density is written in.")
@@ -54,11 +58,14 @@ def density(
     missing: options.Missing = "drop",
     basis: Basis = "auto",
     tune_bandwidth: Tune = None,
-    tune_share: Share = 0.1,
+    tune_share: Share = None,
     expected_rows: options.Rows = None,
+    rows: options.PlanRows = None,
     output: options.Output = Path("density.sfumato"),
     report: options.Report = None,
     plot: options.Plot = None,
+    group: options.Group = None,
+    to_scale: options.Map = False,
     force: options.Force = False,
     plan: options.Plan = False,
 ) -> None:
@@ -67,19 +74,37 @@ def density(
     Bounds come from knowledge, never from the data. With --ledger and --account the release is paid for.
     """
     privacy = granted(epsilon, delta, rho, neighbours, person)
-    domain, group = public_box(column or [], by, box, data)
+    domain, split = public_box(column or [], by, box, data)
     width = bandwidth_of(bandwidth, tune_bandwidth, tune_share)
     shape = {"post": post, "missing": missing, "expected_rows": expected_rows}
-    order = _order(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": group, **shape})
+    order = _order(data, domain, privacy, basis_of(basis), {"bandwidth": width, "by": split, **shape})
+    look = _look(domain, split, group, to_scale)
+    check_planned(rows, plan)
     if plan:
         if isinstance(width, sf.Tuned):
             raise ParameterError(
                 "--plan needs one bandwidth: what --tune-bandwidth selects is only known once it is paid"
             )
-        show_plan(ctx, order)
+        show_plan(ctx, order, Assumed.of(rows, expected_rows))
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a basis, drawing noise"))
+    publish(ctx, order, outputs, f"reading {data.name}", look=look)
+
+
+def _look(domain: sf.Box, split: str | None, group: str | None, to_scale: bool) -> dict[str, Any]:
+    """What picture and page are to show, refusing what there will not be before anything is read or spent."""
+    from sfumato.faces.scales import layout_of
+
+    columns = dict(zip(domain.names, domain.columns, strict=True))
+    told = columns.pop(split, None) if split is not None else None
+    layout_of(sf.Box(columns), to_scale)
+    if group is not None and told is None:
+        raise ParameterError.of("group", f"{group}: there are no groups without --by; leave it out")
+    groups = [str(category) for category in told.categories] if isinstance(told, sf.Categorical) else []
+    if group is not None and group not in groups:
+        near = did_you_mean(group, groups)
+        raise ParameterError.of("group", f"must be one of {', '.join(groups)}, got {group!r}{near}")
+    return {"map": to_scale, "group": group}
 
 
 def _order(data: Path, box: sf.Box, privacy: sf.Privacy, basis: Any, settings: dict[str, Any]) -> Order:

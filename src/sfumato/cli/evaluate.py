@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.checks import did_you_mean
 from sfumato.cli import options
 from sfumato.cli.output import show, working
+from sfumato.cli.reader import load
 from sfumato.errors import OutsideBoxError, ParameterError, SchemaError
 from sfumato.harmless import cell
 
@@ -52,15 +54,17 @@ def evaluate(
     """Evaluate a release at the points of a CSV file, with its band; every group of one, one after the other."""
     from sfumato.faces import face_of
 
-    release = options.of_group(_load_function(ctx, file), group)
+    release = face_of(_load_function(ctx, file), group=group).release
     target = None if output is None else options.output_path(file, output, ".csv")
-    at = read_points(points, release.box)
+    with working(ctx, f"reading {'stdin' if points == '-' else Path(points).name}"):
+        at = read_points(points, release.box)
     settled = {"confidence": confidence, "outside": outside, **({} if include is None else {"include": include})}
     with working(ctx, f"evaluating {len(at):,} points"):
         found = _groups_at(release, at, settled)
     by = [name for name in (face_of(release).by,) if name is not None]
     names = [*release.box.names, *by, "value", "low", "high"]
-    text = values_csv(names, [[*row, *[group][: len(by)], *rest] for group, row, *rest in found])
+    with working(ctx, "writing the values"):
+        text = values_csv(names, [[*row, *[group][: len(by)], *rest] for group, row, *rest in found])
     if target is not None:
         target.write_text(text, "utf-8")
         show(ctx, {"written": str(target), "points": len(at)}, f"{target}: {len(at):,} points")
@@ -85,9 +89,21 @@ def _groups_at(release: Any, at: Any, settled: dict[str, Any]) -> list[tuple[Any
                 low, high = part.band(at, **settled)
             except OutsideBoxError as error:
                 raise OutsideBoxError(str(error).replace("pass outside='clip'", "use --outside clip")) from None
-            limits = zip(at.tolist(), value.tolist(), low.tolist(), high.tolist(), strict=True)
+            limits = zip(_told(release.box, at), value.tolist(), low.tolist(), high.tolist(), strict=True)
             rows += [(name, point, *rest) for point, *rest in limits]
     return rows
+
+
+def _told(box: Box, at: Any) -> list[list[Any]]:
+    """The points as they are written: dates as text."""
+    from sfumato.core.box import Date
+    from sfumato.dates import iso
+
+    kinds = box.columns
+    return [
+        [iso(v, bool(kind.zoned)) if isinstance(kind, Date) else v for kind, v in zip(kinds, point, strict=True)]
+        for point in at.tolist()
+    ]
 
 
 def _points_data(names: tuple[str, ...], found: list[Any]) -> dict[str, Any]:
@@ -103,7 +119,7 @@ def _load_function(ctx: typer.Context, path: Path) -> Any:
     """Load a release, refusing one that is neither a function nor a group of them."""
     from sfumato.faces import face_of
 
-    release = options.load(ctx, path)
+    release = load(ctx, path)
     face = face_of(release)
     if "evaluate" not in face.serves:
         hint = "" if face.use is None else f"; use 'sfumato {face.use}'"
@@ -137,7 +153,7 @@ def read_points(source: str, box: Box) -> NDArray[np.float64]:
         if len(head) != box.dimension:
             raise SchemaError(f"{name}: {len(head)} columns; it needs {_wanted(box)}")
         body = rows[0 if any(_is_number(cell) for cell in head) else 1 :]
-    points = [_point(name, row, places, len(head), box.names) for row in body]
+    points = [_point(name, row, places, len(head), box) for row in body]
     return np.array(points, dtype=np.float64).reshape(len(points), box.dimension)
 
 
@@ -174,18 +190,26 @@ def _place(name: str, head: Sequence[str], column: str) -> int:
         there = "no" if column not in head else "more than one"
         raise SchemaError(
             f"{name}: {there} column {column!r} in its first line, which has {', '.join(map(repr, head))}"
+            f"{did_you_mean(column, head) if column not in head else ''}"
         )
     return head.index(column)
 
 
-def _point(name: str, row: Row, places: Sequence[int], width: int, columns: Sequence[str]) -> list[float]:
+def _point(name: str, row: Row, places: Sequence[int], width: int, box: Box) -> list[float]:
+    from sfumato.core.box import Date
+    from sfumato.dates import as_days
+
     line, cells = row
     if len(cells) != width:
         raise SchemaError(f"{name}, line {line}: {len(cells)} cells, the first line has {width}")
-    for place, column in zip(places, columns, strict=True):
-        if not _is_number(cells[place]):
-            raise ParameterError(f"{name}, line {line}, column {column!r}: {cells[place]!r} is not a number")
-    return [float(cells[place]) for place in places]
+    found = []
+    for place, column, kind in zip(places, box.names, box.columns, strict=True):
+        wanted, cell = "date" if isinstance(kind, Date) else "number", cells[place]
+        value = as_days(cell) if wanted == "date" else float(cell) if _is_number(cell) else math.nan
+        if math.isnan(value):
+            raise ParameterError(f"{name}, line {line}, column {column!r}: {cell!r} is not a {wanted}")
+        found.append(value)
+    return found
 
 
 def _is_number(cell: str) -> bool:

@@ -91,8 +91,17 @@ def report_failure(message: str, as_json: bool) -> None:
     as_json
         As ``{"error": "..."}`` instead of ``error: ...``.
     """
+    _report("error", "bold red", message, as_json)
+
+
+def report_warning(message: str, as_json: bool) -> None:
+    """Print a warning to stderr, in the same way; the command goes on."""
+    _report("warning", "bold yellow", message, as_json)
+
+
+def _report(kind: str, style: str, message: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"error": message}), err=True)
+        typer.echo(json.dumps({kind: message}), err=True)
         return
-    line = Text.assemble(("error:", "bold red"), " ", printable(" ".join(message.split())))
+    line = Text.assemble((f"{kind}:", style), " ", printable(" ".join(message.split())))
     Console(stderr=True, highlight=False).print(line, soft_wrap=True)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from sfumato.cli.options import ReleaseFile, load, settings
-from sfumato.cli.output import facts, printable, screen, show
+from sfumato.cli.options import ReleaseFile, settings
+from sfumato.cli.output import facts, printable, screen, show, working
+from sfumato.cli.reader import load
 
 Limits = Annotated[float, typer.Option(help="Of the limits of a statistic.")]
 
@@ -24,21 +25,23 @@ def inspect(ctx: typer.Context, file: ReleaseFile, confidence: Limits = 0.95) ->
     face, promise = face_of(release, confidence), release.guarantee
     random = random_lines(promise)
     signed, signed_data = _signed(ctx, file)
-    rows: list[tuple[str, list[str]]] = [
-        ("what", [face.title]),
-        *([("random", random)] if random else []),
-        ("guarantee", [str(promise).partition(";")[0]]),
-        ("in words", [guarantee_words(promise)]),
-        ("rests on", [f"- {note}" for note in promise.assumptions] or ["the proofs in docs/proofs alone"]),
-        ("box", box_lines(release.box)),
-        *face.rows(),
-        *face.details(),
-        ("receipt", receipt_lines(release.receipt)),
-        ("signature", [signed]),
-    ]
-    data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
+    with working(ctx, "describing the release"):
+        rows: list[tuple[str, list[str]]] = [
+            ("what", [face.title]),
+            *([("random", random)] if random else []),
+            *(("warning", [words]) for words in face.nothing_there()),
+            ("guarantee", [str(promise).partition(";")[0]]),
+            ("in words", [guarantee_words(promise)]),
+            ("rests on", [f"- {note}" for note in promise.assumptions] or ["the proofs in docs/proofs alone"]),
+            ("box", box_lines(release.box)),
+            *face.rows(),
+            *face.details(),
+            ("receipt", receipt_lines(release.receipt)),
+            ("signature", [signed]),
+        ]
+        data = {"file": str(file), "signature": signed_data, **face.common_data(), **face.data()}
+        sketch = face.sketch()
     parts: list[Any] = [Text(f"  WARNING: {HEADLINE}", style="bold yellow"), ""] if random else []
-    sketch = face.sketch()
     drawn = sketched(sketch, screen())
     parts += [*([] if drawn is None else [drawn]), *([] if sketch is None else [""])]
     show(ctx, data, Text(printable(file), style="bold"), "", *parts, facts(rows))

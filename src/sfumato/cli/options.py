@@ -21,23 +21,20 @@ if TYPE_CHECKING:
 class Settings:
     """The global options."""
 
-    ledger: Path | None = None
+    ledger: str | None = None
     account: str | None = None
     json: bool = False
     multiline: bool = False
     key: Path | None = None
     trust: tuple[Path, ...] = ()
+    engine: str = "memory"
+    scheduler: str | None = None
+    master: str | None = None
 
 
 def settings(ctx: typer.Context) -> Settings:
     """The global options that were given."""
     return ctx.obj if isinstance(ctx.obj, Settings) else Settings()
-
-
-def load(ctx: typer.Context, path: Path) -> Any:
-    """Read a release; where ``--trust`` was given, only one that such a key has signed."""
-    trust = list(settings(ctx).trust)
-    return sf.load(path, trust=trust) if trust else sf.load(path)
 
 
 def signing_key(ctx: typer.Context) -> Any:
@@ -54,7 +51,7 @@ def signing_key(ctx: typer.Context) -> Any:
 
 
 # For commands that read private data: their bounds come from a file, never from the data. A command takes
-# ``box: BoxFile`` and calls ``sfumato.boxfile.read_box(box)``.
+# ``box: BoxFile`` and calls ``declared_box(box)``.
 box_option = typer.Option("--box", metavar="TOML", help="The public box: a file as 'sfumato box' drafts it.")
 BoxFile = Annotated[Path | None, box_option]
 
@@ -82,6 +79,10 @@ Rows = Annotated[
     int | None,
     typer.Option("--expected-rows", metavar="N", help="A public guess, where the number of rows is private."),
 ]
+PlanRows = Annotated[
+    int | None,
+    typer.Option("--rows", metavar="N", help="With --plan: for how many rows; else as many as expected, or 10,000."),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the release goes.")]
 Plot = Annotated[Path | None, typer.Option(metavar="PICTURE", help="Also draw it: a .png, .svg or .pdf.")]
 Report = Annotated[Path | None, typer.Option(metavar="HTML", help="Also write one page about it.")]
@@ -98,20 +99,9 @@ ReleaseFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A release, such as age.sfumato.", show_default=False)
 ]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="One group of a release that has groups.")]
-
-
-def of_group(release: Any, group: str | None) -> Any:
-    """The release, or the one of its groups that ``--group`` names."""
-    from sfumato.faces import face_of
-
-    if group is None:
-        return release
-    groups = {str(category): part for category, part in face_of(release).groups.items()}
-    if not groups:
-        raise ParameterError(f"--group {group}: this release has no groups; leave the option out")
-    if group not in groups:
-        raise ParameterError(f"--group must be one of {', '.join(groups)}, got {group!r}")
-    return groups[group]
+Map = Annotated[
+    bool, typer.Option("--map", help="Draw two columns to scale, as longitude and latitude are without being asked.")
+]
 
 
 def output_path(file: Path, given: Path | None, suffix: str) -> Path:
@@ -134,19 +124,33 @@ def output_path(file: Path, given: Path | None, suffix: str) -> Path:
     return path
 
 
-def open_ledger(path: Path | None) -> sf.Ledger:
+def open_ledger(path: str | None) -> sf.Ledger:
     """Open a ledger that exists: reading must not leave an empty one behind.
 
     Parameters
     ----------
     path
-        The file; None if the caller gave none.
+        The file, or a server's address; None if the caller gave none.
     """
     if path is None:
         raise ParameterError("which ledger? give its file, or --ledger PATH")
-    if not path.exists():
-        raise LedgerError(f"{path}: there is no such ledger; make one with 'sfumato ledger create'")
+    if not _store(path).exists():
+        raise LedgerError(f"{ledger_words(path)}: there is no such ledger; make one with 'sfumato ledger create'")
     return sf.Ledger(path)
+
+
+def ledger_words(path: str) -> str:
+    """A ledger as it may be printed: as it was given, and without a password."""
+    return str(_store(path).words) if "://" in path else path
+
+
+def _store(path: str) -> Any:
+    from sfumato.extras import need
+
+    need("sqlalchemy", "ledger")
+    from sfumato.accounting.address import store_of
+
+    return store_of(path)
 
 
 def paying_account(ctx: typer.Context) -> sf.Account | None:
@@ -156,8 +160,29 @@ def paying_account(ctx: typer.Context) -> sf.Account | None:
         return None
     if given.account is None:
         there = ", ".join(repr(account.name) for account in open_ledger(given.ledger).accounts())
-        raise ParameterError(f"which account pays? give --account NAME; {given.ledger} has {there or 'none yet'}")
+        raise ParameterError(
+            f"which account pays? give --account NAME; {ledger_words(given.ledger or '')} has {there or 'none yet'}"
+        )
     return open_ledger(given.ledger).account(given.account)
+
+
+def far_engine(ctx: typer.Context) -> Any:
+    """The engine of ``--engine``, with ``--scheduler`` or ``--master``; None for the one that works in memory."""
+    given = settings(ctx)
+    if given.engine not in ("memory", "dask", "spark"):
+        raise ParameterError(f"--engine must be memory, dask or spark, got {given.engine!r}")
+    for option, place, engine in (("--scheduler", given.scheduler, "dask"), ("--master", given.master, "spark")):
+        if place is not None and given.engine != engine:
+            raise ParameterError(f"{option} goes with --engine {engine}, got --engine {given.engine}")
+    if given.engine == "dask":
+        from sfumato.engines.dask import Dask, client_at
+
+        return Dask(None if given.scheduler is None else client_at(given.scheduler))
+    if given.engine == "spark":
+        from sfumato.engines.spark import Spark, session_at
+
+        return Spark(session_at(given.master))
+    return None
 
 
 def declared_file(ctx: typer.Context, path: Path) -> Path | sf.Csv:
@@ -165,6 +190,14 @@ def declared_file(ctx: typer.Context, path: Path) -> Path | sf.Csv:
     if not settings(ctx).multiline:
         return path
     return sf.Csv(str(path), multiline=True)
+
+
+def declared_box(path: Path) -> sf.Box:
+    """The box in the file of ``--box``; what is wrong with it names the option and the file."""
+    from sfumato.boxfile import read_box
+
+    with holding("--box"):
+        return read_box(path)
 
 
 def person_unit(text: str | None) -> str | sf.Person:
@@ -194,7 +227,7 @@ def examples(*lines: str) -> str:
     return gap.join(["Examples:", *(f"  {line}" for line in lines)])
 
 
-_WITH_VALUE = ("--ledger", "--account", "--key", "--trust")
+_WITH_VALUE = ("--ledger", "--account", "--key", "--trust", "--engine", "--scheduler", "--master")
 _FLAGS = ("--json", "--multiline")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,10 @@ from rich.text import Text
 from sfumato.cli.options import settings
 from sfumato.harmless import printable
 
-__all__ = ["facts", "printable", "screen", "show", "table", "working"]
+__all__ = ["facts", "late", "printable", "screen", "show", "table", "working"]
+
+_PATIENCE = 1.0  # seconds of silence before anything moves
+_MOVING: list[Any] = []  # what moves, or will, if it takes a while
 
 
 def screen() -> Console:
@@ -73,5 +77,27 @@ def working(ctx: typer.Context, what: str) -> Iterator[None]:
     if settings(ctx).json or not console.is_terminal:
         yield
         return
-    with console.status(Text(what)):
+    with late(console.status(Text(what))):
         yield
+
+
+@contextmanager
+def late(live: Any) -> Iterator[None]:
+    """Start something that moves on a terminal if the block takes a while, and stop it at the end.
+
+    Inside another such block nothing is started: a terminal has room for one, and the outer one says what goes on.
+    """
+    if _MOVING:
+        yield
+        return
+    timer = threading.Timer(_PATIENCE, live.start)
+    timer.daemon = True
+    _MOVING.append(live)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        live.stop()
+        _MOVING.remove(live)

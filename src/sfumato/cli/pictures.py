@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli import options
 from sfumato.cli.output import show, working
+from sfumato.cli.reader import load
 
 
 def plot(
@@ -20,6 +21,7 @@ def plot(
     ] = None,
     confidence: options.Confidence = 0.95,
     group: options.Group = None,
+    to_scale: options.Map = False,
 ) -> None:
     """Draw a release of one or two columns, with its band; with more, column by column.
 
@@ -27,10 +29,10 @@ def plot(
     """
     from sfumato.drawing.files import draw
 
-    release = options.of_group(options.load(ctx, file), group)
+    release = load(ctx, file)
     path = options.output_path(file, output, ".png")
     with working(ctx, "drawing"):
-        draw(release, path, confidence)
+        draw(release, path, confidence, map=to_scale, group=group)
     show(ctx, {"written": str(path)}, str(path))
 
 
@@ -41,12 +43,14 @@ def report(
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="The page; next to FILE if left out.")
     ] = None,
     confidence: options.Confidence = 0.95,
+    group: options.Group = None,
+    to_scale: options.Map = False,
 ) -> None:
     """Write one HTML page about a release, for people who will not run any code."""
     from sfumato.pages import write
 
-    release = options.load(ctx, file)
+    release = load(ctx, file)
     path = options.output_path(file, output, ".html")
     with working(ctx, "writing the report"):
-        write(release, path, confidence)
+        write(release, path, confidence, map=to_scale, group=group)
     show(ctx, {"written": str(path)}, str(path))

@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.checks import probability as checked_probability
-from sfumato.cli.options import Force, declared_file, load, settings
+from sfumato.cli.options import Force, declared_file, settings
 from sfumato.cli.output import facts, printable, show
-from sfumato.cli.publishing import check_writable
+from sfumato.cli.publication import check_writable
+from sfumato.cli.reader import load
 from sfumato.errors import ParameterError
 from sfumato.harmless import cell
 
@@ -129,7 +130,7 @@ class Asked(NamedTuple):
         return self.predictor.shared or self.predictor.certain
 
 
-class Seen:
+class Outcome:
     """What became of the records."""
 
     def __init__(self) -> None:
@@ -142,7 +143,7 @@ def _predict_file(ctx: typer.Context, asked: Asked) -> None:
     """Predict for all records of a file, in its order, and say what happened."""
     from sfumato.cli.progress import counting
 
-    seen = Seen()
+    seen = Outcome()
     with counting(ctx, f"counting the rows of {asked.new.name}", None):
         total = asked.file.rows()
     with counting(ctx, f"predicting {asked.new.name}", total) as done, _writer(asked.output) as rows:
@@ -181,7 +182,7 @@ def _columns(asked: Asked) -> Iterator[list[Any]]:
         yield [c.to_numpy() if pa.types.is_floating(c.type) else c.to_pylist() for c in found]
 
 
-def _added(asked: Asked, piece: Piece, seen: Seen, confidence: float) -> list[list[Any]]:
+def _added(asked: Asked, piece: Piece, seen: Outcome, confidence: float) -> list[list[Any]]:
     """The new columns of all records; empty where a value is missing."""
     import numpy as np
 
@@ -226,7 +227,7 @@ def _writer(output: Path) -> Iterator[Any]:
         partial.unlink(missing_ok=True)
 
 
-def _summary(ctx: typer.Context, asked: Asked, seen: Seen) -> None:
+def _summary(ctx: typer.Context, asked: Asked, seen: Outcome) -> None:
     from sfumato.faces.words import counted
 
     response, certain = asked.predictor.response, asked.predictor.certain
@@ -270,7 +271,7 @@ def _sensitive(asked: Asked) -> str:
     return f"the release does not protect {asked.new.name}: {held} its rows, so keep them as safe"
 
 
-def _predicted(response: Response, seen: Seen) -> str:
+def _predicted(response: Response, seen: Outcome) -> str:
     if response.classes is not None:
         return ", ".join(f"{name}: {seen.labels[str(name)]:,}" for name in response.classes)
     return f"from {seen.lowest:.4g} to {seen.highest:.4g}" if seen.rows > seen.missing else "none"
@@ -334,8 +335,8 @@ class MachinePredictor(Predictor):
 
     def check(self) -> None:
         """Refuse what it cannot do, naming the option."""
-        release, box = self.release, self.box
-        release.decision(box.clean((box.low / 2 + box.high / 2)[None, :]))  # refuses one whose kernel is not there
+        release = self.release
+        release.handed.values(release.weights, release.handed.spread()[:1])  # refuses one whose kernel is not there
         if self.certain and release.classes is None:
             raise ParameterError("--certain is about labels, this is a regression; leave it out")
         if self.probability and (release.classes is None or release.handed.loss != "logistic"):
@@ -405,10 +406,35 @@ class BayesPredictor(Predictor):
         return [*found, _certainties(self.release.certain(points, confidence))] if self.certain else found
 
 
+class MomentsPredictor(Predictor):
+    """A linear model that people's devices told: labels with the score behind them, or numbers."""
+
+    @property
+    def box(self) -> Box:
+        """The columns that it reads."""
+        return self.release.features  # type: ignore[no-any-return]
+
+    def check(self) -> None:
+        """Refuse what it cannot do, naming the option."""
+        for option, asked in (("--probability", self.probability), ("--certain", self.certain)):
+            if asked:
+                raise ParameterError(f"{option} is not for a linear model that devices told; leave it out")
+
+    def names(self) -> list[str]:
+        """The columns that are added to the records."""
+        return ["prediction"] if self.response.classes is None else ["prediction", "decision"]
+
+    def values(self, points: Any, confidence: float) -> list[list[Any]]:
+        """Those columns."""
+        found = [self.release.predict(points).tolist()]
+        return found if self.response.classes is None else [*found, self.release.fit().predict(points).tolist()]
+
+
 _PREDICTORS: dict[str, type[Predictor]] = {
     "machine": MachinePredictor,
     "curve": CurvePredictor,
     "naive-bayes": BayesPredictor,
+    "collected-moments": MomentsPredictor,
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,15 +20,13 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from sfumato.cli.options import settings
+from sfumato.cli.options import far_engine, settings
+from sfumato.cli.output import late
 from sfumato.core.box import Box
 from sfumato.core.neighbours import Unit
 from sfumato.engines.memory import MemoryEngine, MemoryRecords
-from sfumato.engines.passes import Pass
-from sfumato.engines.tables import Columns, Table
-from sfumato.engines.totals import Totals
-
-_PATIENCE = 1.0  # seconds of silence before a bar appears
+from sfumato.engines.tables import Columns, Schema, Table
+from sfumato.steps import watched
 
 
 class _Rows(ProgressColumn):
@@ -40,24 +37,24 @@ class _Rows(ProgressColumn):
 
 
 @contextmanager
-def reading(ctx: typer.Context, first: str, then: str, public_rows: bool) -> Iterator[Any]:
-    """An engine that shows how it gets on.
+def reading(ctx: typer.Context, first: str, public_rows: bool) -> Iterator[Any]:
+    """An engine that shows how it gets on; what comes after reading says itself which step it is.
 
     Parameters
     ----------
-    first, then
-        What is happening while records are read, and afterwards.
+    first
+        What is happening while records are read.
     public_rows
         Whether the number of rows may be shown: it is private where neighbours add or remove, and with persons.
     """
+    far = far_engine(ctx)
     with _late_bar(ctx, first, None) as bar:
         if bar is None:
-            yield MemoryEngine()
+            yield far or MemoryEngine()
             return
         shown, task = bar
-        yield WatchedEngine(
-            lambda rows: shown.advance(task, rows if public_rows else 0), lambda: shown.update(task, description=then)
-        )
+        with watched(lambda what: shown.update(task, description=what, completed=0)):
+            yield far or WatchedEngine(lambda rows: shown.advance(task, rows if public_rows else 0))
 
 
 @contextmanager
@@ -83,33 +80,20 @@ def _late_bar(ctx: typer.Context, what: str, total: int | None) -> Iterator[tupl
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), _Rows())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
     task = bar.add_task(what, total=total)
-    late = threading.Timer(_PATIENCE, bar.start)
-    late.daemon = True
-    late.start()
-    try:
+    with late(bar):
         yield bar, task
-    finally:
-        late.cancel()
-        late.join()
-        bar.stop()
 
 
 class WatchedEngine(MemoryEngine):
     """The engine that works in memory, saying how many rows it has read."""
 
-    def __init__(self, tick: Callable[[int], None], done: Callable[[], None]) -> None:
+    def __init__(self, tick: Callable[[int], None]) -> None:
         super().__init__()
-        self.__dict__ |= {"_tick": tick, "_done": done}  # the dataclass is frozen
+        self.__dict__["_tick"] = tick  # the dataclass is frozen
 
     def open(self, data: Any, box: Box, unit: Unit, columns: Columns = None) -> MemoryRecords:
         """Open the data; whoever reads them says so."""
         return MemoryRecords(_Watched(super().open(data, box, unit, columns).whole(), self.__dict__["_tick"]))
-
-    def fold(self, records: MemoryRecords, one: Pass) -> Totals:
-        """What a pass adds up over all records."""
-        found = super().fold(records, one)
-        self.__dict__["_done"]()
-        return found
 
 
 class _Watched(Table):
@@ -135,6 +119,11 @@ class _Watched(Table):
     def rows(self) -> int:
         """The number of records."""
         return int(self._given.rows)
+
+    @property
+    def schema(self) -> Schema:
+        """What it looks like without records."""
+        return self._given.schema  # type: ignore[no-any-return]
 
     def batches(self, box: Box, rows: int) -> Iterator[Any]:
         """The box's columns, batch by batch."""

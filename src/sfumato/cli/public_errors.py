@@ -11,7 +11,7 @@ import typer
 from sfumato.cli.options import holding
 from sfumato.cli.predict import AT_ONCE, predictor_of
 from sfumato.cli.progress import counting
-from sfumato.cli.publishing import Order
+from sfumato.cli.publication import Order
 from sfumato.cli.records import open_records
 from sfumato.core.box import Categorical
 from sfumato.engines.cells import positions

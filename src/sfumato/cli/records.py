@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.machine.coordinates import has_categories
+from sfumato.checks import did_you_mean
 from sfumato.core.box import Box, Categorical, Periodic
 from sfumato.engines.cells import positions
 from sfumato.engines.files import Csv, File, check_header, open_file
@@ -42,6 +44,9 @@ class Piece:
     @classmethod
     def of(cls, box: Box, columns: Sequence[Floats]) -> Piece:
         """Clean records as those that a learner was trained on were cleaned."""
+        if has_categories(box):
+            mixed = cls.mixed(box, columns)  # a record that lacks anything says nothing
+            return cls(mixed.points, ~mixed.partial, mixed.moved & ~mixed.partial, np.zeros_like(mixed.partial))
         raw = np.stack(columns, axis=1)
         points = box.clean(raw)
         circles = np.array([isinstance(column, Periodic) for column in box.columns])
@@ -85,6 +90,7 @@ def open_records(data: Path | Csv, names: Sequence[str]) -> File:
     if missing:
         raise SchemaError(
             f"{path}: no column {missing[0]!r}, which the learner needs; it has {', '.join(map(repr, file.names))}"
+            f"{did_you_mean(missing[0], file.names)}"
         )
     return file
 

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.checks import one_of, positive_integer
 from sfumato.cli import options
 from sfumato.cli.columns import bandwidth_of, regression_box
-from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_planned, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 _WATSON, _CHAO = "nadaraya-watson", "priestley-chao"
@@ -60,6 +60,7 @@ def regress(
     neighbours: options.Neighbours = "replace",
     person: options.PersonColumn = None,
     expected_rows: options.Rows = None,
+    rows: options.PlanRows = None,
     output: options.Output = Path("curve.sfumato"),
     report: options.Report = None,
     plot: options.Plot = None,
@@ -72,13 +73,14 @@ def regress(
     """
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain, name, bounds = regression_box(column or [], response, box)
-    told = {"bandwidth": bandwidth_of(bandwidth, None, 0.0), "response": name, "range": bounds}
+    told = {"bandwidth": bandwidth_of(bandwidth), "response": name, "range": bounds}
     order = _order(data, domain, privacy, method, told, gap, expected_rows)
+    check_planned(rows, plan)
     if plan:
-        _plan(ctx, order, expected_rows)
+        show_plan(ctx, order, Assumed.of(rows, expected_rows))
         return
     outputs = Outputs.checked(data, output, report, plot, force)
-    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a basis, drawing noise"))
+    publish(ctx, order, outputs, f"reading {data.name}")
 
 
 def _order(
@@ -131,15 +133,3 @@ def _priestley_chao(box: sf.Box, settings: dict[str, Any], gap: float | None) ->
     target = sf.PriestleyChao(**(settings if gap is None else {**settings, "gap": gap}))
     target.check_box(box)
     return target
-
-
-def _plan(ctx: typer.Context, order: Order, expected_rows: int | None) -> None:
-    """Say what to expect."""
-    if isinstance(order.target, sf.NadarayaWatson):
-        show_plan(ctx, order)
-        return
-    if expected_rows is None:
-        raise ParameterError(
-            f"--plan with --method {_CHAO} needs --expected-rows N: its noise depends on the number of rows"
-        )
-    show_plan(ctx, order, expected_rows)

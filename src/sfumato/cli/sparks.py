@@ -48,7 +48,7 @@ def bar(share: float, width: int) -> str:
 def axis_line(box: Box, column: str, group: str) -> str:
     """Both ends of the column, its name between them, and the group."""
     kind = box.intervals()[box.names.index(column)]
-    low, high = number(kind.low, 4), number(kind.high, 4)
+    low, high = (bound if isinstance(bound, str) else number(bound, 4) for bound in kind.bounds)
     name = column if not group else f"{column}, {group}"
     return f"{low}{name:^{max(1, WIDTH - len(low) - len(high))}}{high}"
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato as sf
-from sfumato.checks import one_of, positive_integer, probability
+from sfumato.checks import did_you_mean, one_of, probability
 from sfumato.cli import options
 from sfumato.cli.columns import bins_of, chosen_columns, numbers
-from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_planned, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -36,16 +36,31 @@ Names = Annotated[
     typer.Argument(metavar="[COLUMN]...", help="Of which columns; those of --column if left out.", show_default=False),
 ]
 Bins = Annotated[
-    str | None, typer.Option(metavar="N|N,N", help="Of a histogram, along each numeric column; 10 by default.")
+    str | None,
+    typer.Option(
+        metavar="N|N,N", help="Of a histogram, along each numeric column; 10 by default, or one for each whole number."
+    ),
+]
+Edges = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,...", help="Of a histogram of one numeric column: where its cells meet, instead."),
 ]
 Levels = Annotated[
     str | None, typer.Option(metavar="P,P,...", help="Levels of quantiles; .25,.5,.75 by default.", show_default=False)
 ]
-Share = Annotated[
-    float, typer.Option("--interval-share", metavar="S", help="How much of the budget pays for limits of quantiles.")
+Limits = Annotated[
+    str,
+    typer.Option("--interval", metavar="counts|none", help="Limits of quantiles; none: values are a few ranks nearer."),
+]
+Fineness = Annotated[
+    float | None,
+    typer.Option("--step", metavar="S", help="Of quantiles: from one value that they can have to the next."),
 ]
 Certainty = Annotated[float, typer.Option(help="Of the limits, which hold for all values at once.")]
-Rows = Annotated[int, typer.Option("--expected-rows", metavar="N", help="With --plan: predict for this many rows.")]
+Rows = Annotated[
+    int | None,
+    typer.Option("--rows", "--expected-rows", metavar="N", help="With --plan: for how many rows; 10,000 if left out."),
+]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -68,10 +83,12 @@ def statistic(
     person: options.PersonColumn = None,
     missing: options.Missing = "drop",
     bins: Bins = None,
+    edges: Edges = None,
     probabilities: Levels = None,
-    interval_share: Share = 0.0,
+    interval: Limits = "counts",
+    step: Fineness = None,
     confidence: Certainty = 0.95,
-    expected_rows: Rows = 10_000,
+    rows: Rows = None,
     output: Output = None,
     report: options.Report = None,
     plot: options.Plot = None,
@@ -86,13 +103,16 @@ def statistic(
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain = _box(what, names or [], column or [], box, data)
     levels = None if probabilities is None else numbers("--probabilities", probabilities, "levels such as .25,.5,.75")
-    shape = {"bins": bins_of(bins), "probabilities": levels, "interval_share": interval_share, "missing": missing}
-    order = _order(data, what, domain, privacy, shape, confidence, expected_rows)
+    meet = None if edges is None else numbers("--edges", edges, "numbers such as 18,65")
+    shape = {"bins": bins_of(bins), "edges": meet, "probabilities": levels, "interval": interval, "missing": missing,
+             "step": step}  # fmt: skip
+    order = _order(data, what, domain, privacy, shape, confidence)
+    check_planned(rows, plan)
     if plan:
-        show_plan(ctx, order, expected_rows, partial(_plan_rows, order, expected_rows), confidence)
+        show_plan(ctx, order, Assumed.of(rows, None), partial(_plan_rows, order), confidence)
         return
     outputs = Outputs.checked(data, output or file_name(what, domain), report, plot, force)
-    publish(ctx, order, outputs, (f"reading {data.name}", "drawing noise"), confidence)
+    publish(ctx, order, outputs, f"reading {data.name}", confidence)
 
 
 def _check_what(what: str) -> None:
@@ -135,7 +155,7 @@ def _box(what: str, names: Sequence[str], columns: Sequence[str], file: Path | N
         if name not in there:
             raise ParameterError(
                 f"COLUMN {name}: its bounds must be known without looking at the data: give --column {name}:LOW:HIGH, "
-                f"or --column {name}=A,B for categories"
+                f"or --column {name}=A,B for categories{did_you_mean(name, there)}"
             )
     _check_kinds(what, {name: there[name] for name in wanted})
     return sf.Box({name: there[name] for name in wanted})
@@ -168,7 +188,7 @@ def _check_kinds(what: str, columns: dict[str, Any]) -> None:
 
 
 def _order(
-    data: Path, what: str, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any], confidence: float, rows: int
+    data: Path, what: str, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any], confidence: float
 ) -> Order:
     """Refuse what cannot work, naming the option, before anything is read or spent.
 
@@ -176,30 +196,27 @@ def _order(
     ----------
     settings
         Of ``sf.Statistic``.
-    confidence, rows
-        Of its limits, and what a plan is made for.
+    confidence
+        Of its limits.
     """
     from sfumato.targets.bounds import Bounds
 
     check_names(data, dict.fromkeys(box.names, "COLUMN" if what == _BOUNDS else "--column"), privacy)
     probability("confidence", confidence)
-    positive_integer("expected_rows", rows)
     if what == _BOUNDS:
         _check_bare(settings)
         return Order(data, box, privacy, "auto", Bounds())
     target = sf.Statistic(what, list(box.names), **settings)
     target.check_box(box)
-    order = Order(data, box, privacy, "auto", target)
-    if settings["interval_share"] and not (order.public_rows and settings["missing"] == "none"):
-        raise ParameterError(
-            "--interval-share needs a public number of values: add --missing none if nothing is missing, and leave out "
-            "--person and --neighbours add-remove"
-        )
-    return order
+    return Order(data, box, privacy, "auto", target)
 
 
 def _check_bare(settings: dict[str, Any]) -> None:
-    for name, value in {**settings, "missing": settings["missing"] != "drop"}.items():
+    for name, value in {
+        **settings,
+        "missing": settings["missing"] != "drop",
+        "interval": settings["interval"] != "counts",
+    }.items():
         if value:
             raise ParameterError(f"--{name.replace('_', '-')} is for other statistics than bounds; leave it out")
 
@@ -214,12 +231,12 @@ def file_name(what: str, box: sf.Box) -> Path:
     return Path(f"{kept[:_LONGEST_NAME]}.sfumato")
 
 
-def _plan_rows(order: Order, rows: int, plan: sf.Plan) -> Facts:
+def _plan_rows(order: Order, plan: sf.Plan) -> Facts:
     """What to expect of a statistic."""
     from sfumato.targets.bounds import Bounds
 
     error, mean = f"{plan.noise_error:.3g}", f"{plan.mean_noise_error:.3g}"
-    if plan.law is None:
+    if plan.ranks:
         error, mean = (
             f"{100 * share:.3g} % of the records, in rank" for share in (plan.noise_error, plan.mean_noise_error)
         )
@@ -234,8 +251,7 @@ def _plan_rows(order: Order, rows: int, plan: sf.Plan) -> Facts:
     return [
         ("what", [what]),
         ("guarantee", [str(plan.guarantee)]),
-        ("noise", [plan.noise.partition(" (")[0]]),
+        ("noise", [plan.noise]),
         ("off by at most", [f"{error} (confidence {plan.confidence:g})"]),
-        ("typically", [f"{'less than' if plan.law is None else 'about'} {mean}"]),
-        ("for", [f"{rows:,} rows"]),
+        ("typically", [f"{'less than' if plan.ranks else 'about'} {mean}"]),
     ]

@@ -12,14 +12,13 @@ import sfumato as sf
 from sfumato.checks import positive_integer
 from sfumato.cli import options
 from sfumato.cli.columns import chosen_columns, numbers
-from sfumato.cli.publishing import Order, Outputs, check_names, granted, publish, show_plan
+from sfumato.cli.output import working
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_planned, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.cli.publishing import Beside
+    from sfumato.cli.publication import Beside
     from sfumato.faces.base import Facts
-
-_ROWS = 10_000  # that a plan is made for where none are expected
 
 Degree = Annotated[
     str,
@@ -51,6 +50,7 @@ def summarize(
     neighbours: options.Neighbours = "replace",
     person: options.PersonColumn = None,
     expected_rows: options.Rows = None,
+    rows: options.PlanRows = None,
     output: options.Output = Path("summary.sfumato"),
     report: options.Report = None,
     plot: options.Plot = None,
@@ -64,9 +64,11 @@ def summarize(
     privacy = granted(epsilon, delta, rho, neighbours, person)
     domain = _box(column or [], box, data)
     shape = {"degree": degree, "smoothness": smoothness, "interactions": interactions, "noise": noise}
-    order = _order(data, domain, privacy, shape, expected_rows)
+    with working(ctx, "looking whether there is room for so many moments"):
+        order = _order(data, domain, privacy, shape, expected_rows)
+    check_planned(rows, plan)
     if plan:
-        _plan(ctx, order, expected_rows)
+        show_plan(ctx, order, Assumed.of(rows, expected_rows), _described)
         return
     outputs = Outputs.checked(data, output, report, plot, force)
 
@@ -75,7 +77,7 @@ def summarize(
 
         return [SummaryFace(release).ask_row(outputs.release)], {}, {}
 
-    publish(ctx, order, outputs, (f"reading {data.name}", "choosing a degree, drawing noise"), beside=ask)
+    publish(ctx, order, outputs, f"reading {data.name}", beside=ask)
 
 
 def _box(columns: Sequence[str], file: Path | None, data: Path) -> sf.Box:
@@ -114,7 +116,7 @@ def _order(data: Path, box: sf.Box, privacy: sf.Privacy, settings: dict[str, Any
         raise ParameterError("give either --degree or --smoothness, not both")
     _check_noise(settings["noise"], privacy)
     target = sf.CosineMoments(degree, settings["smoothness"], interactions, settings["noise"], rows)
-    sf.plan(target, box, privacy, rows or _ROWS)  # whether there is room for so many moments
+    sf.plan(target, box, privacy, Assumed.of(None, rows).rows)  # whether there is room for so many moments
     return Order(data, box, privacy, "auto", target)
 
 
@@ -143,21 +145,15 @@ def _check_noise(noise: str, privacy: sf.Privacy) -> None:
         raise ParameterError(f"--noise {noise} needs --epsilon; with --rho leave --noise out, or use gaussian")
 
 
-def _plan(ctx: typer.Context, order: Order, expected_rows: int | None) -> None:
-    """Say what to expect, of as many rows as are expected."""
-    rows = expected_rows or _ROWS
-
-    def described(plan: sf.Plan) -> Facts:
-        bumps = "unknown" if plan.approximation_error is None else f"{plan.approximation_error:.2g}"
-        assert plan.law is not None
-        return [
-            ("basis", [f"{plan.basis}, {plan.law.size:,} noisy moments"]),
-            ("guarantee", [str(plan.guarantee)]),
-            ("noise", [plan.noise]),
-            ("each moment", [f"off by at most {plan.noise_error:.3g} (confidence {plan.confidence:g})"]),
-            ("typically", [f"about {plan.mean_noise_error:.3g}"]),
-            ("wide bumps", [f"lose at most {bumps} beside that (deviation: a quarter of each column)"]),
-            ("for", [f"{rows:,} rows"]),
-        ]
-
-    show_plan(ctx, order, rows, described)
+def _described(plan: sf.Plan) -> Facts:
+    """What to expect of a summary."""
+    bumps = "unknown" if plan.approximation_error is None else f"{plan.approximation_error:.2g}"
+    assert plan.law is not None
+    return [
+        ("basis", [f"{plan.basis}, {plan.law.size:,} noisy moments"]),
+        ("guarantee", [str(plan.guarantee)]),
+        ("noise", [plan.noise]),
+        ("each moment", [f"off by at most {plan.noise_error:.3g} (confidence {plan.confidence:g})"]),
+        ("typically", [f"about {plan.mean_noise_error:.3g}"]),
+        ("wide bumps", [f"lose at most {bumps} beside that (deviation: a quarter of each column)"]),
+    ]

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import finite_number, positive_number, shown
+from sfumato.checks import category_list, finite_number, named_items, positive_number, shown, true_or_false
+from sfumato.dates import date_bounds, is_date, iso
 from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval:
     """A real column between public bounds; values outside are clipped."""
 
@@ -26,10 +27,19 @@ class Interval:
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", finite_number("low", self.low))
         object.__setattr__(self, "high", finite_number("high", self.high))
-        if self.low >= self.high:
-            raise ParameterError(f"low must be below high, got low={self.low!r}, high={self.high!r}")
-        if not np.isfinite(self.high - self.low):
-            raise ParameterError(f"high - low must be finite, got low={self.low!r}, high={self.high!r}")
+        if self.low >= self.high or not math.isfinite(self.high - self.low):
+            raise ParameterError(
+                "low must be below high, high - low finite, got low={!r}, high={!r}".format(*self.bounds)
+            )
+
+    @property
+    def bounds(self) -> tuple[float, float] | tuple[str, str]:
+        """The bounds as they are written down."""
+        return self.low, self.high
+
+    def __repr__(self) -> str:
+        more = ", whole=True" if getattr(self, "whole", False) else ""
+        return f"{type(self).__name__}({self.bounds[0]!r}, {self.bounds[1]!r}{more})"
 
     def clean(self, values: Floats) -> Floats:
         """Map every value into the bounds, one record at a time; missing values stay missing."""
@@ -37,7 +47,7 @@ class Interval:
             return np.clip(values, self.low, self.high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Integer(Interval):
     """A whole-number column between public bounds (inclusive)."""
 
@@ -53,17 +63,40 @@ class Integer(Interval):
             return np.clip(np.rint(values), np.ceil(self.low), np.floor(self.high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Periodic(Interval):
-    """A column on a circle: ``high`` is the same place as ``low`` (hours, angles, days of a year)."""
+    """A column on a circle: ``high`` is the same place as ``low`` (hours, angles); ``whole`` for whole numbers."""
 
+    whole: bool = False
     kind = "periodic"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if true_or_false("whole", self.whole) and (self.low % 1 or self.high % 1):
+            raise ParameterError(f"whole=True needs bounds that are whole numbers, got {self.bounds!r}")
 
     def clean(self, values: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            finite = np.where(np.isfinite(values), values, np.nan)
+            finite = np.where(np.isfinite(values), np.rint(values) if self.whole else values, np.nan)
             wrapped = self.low + np.mod(finite - self.low, self.high - self.low)
             return np.clip(wrapped, self.low, self.high)
+
+
+@dataclass(frozen=True, repr=False)
+class Date(Interval):
+    """Dates and times between public bounds; inside they are days since 1970 (``dates.py``), in UTC if ``zoned``."""
+
+    zoned: bool | None = None
+    kind = "date"
+
+    def __post_init__(self) -> None:
+        for name, value in zip(("low", "high", "zoned"), date_bounds(self.low, self.high, self.zoned), strict=True):
+            object.__setattr__(self, name, value)
+        super().__post_init__()
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        return iso(self.low, bool(self.zoned)), iso(self.high, bool(self.zoned))
 
 
 @dataclass(frozen=True)
@@ -74,20 +107,7 @@ class Categorical:
     kind = "categorical"
 
     def __post_init__(self) -> None:
-        if isinstance(self.categories, str) or not isinstance(self.categories, Sequence):
-            raise ParameterTypeError(f"categories must be a list, got categories={shown(self.categories)}")
-        object.__setattr__(self, "categories", tuple(self.categories))
-        text = [isinstance(c, str) for c in self.categories]
-        if not all(text) and (any(text) or not all(isinstance(c, int | float) for c in self.categories)):
-            raise ParameterTypeError(
-                f"categories must be all text or all numbers, got categories={shown(self.categories)}"
-            )
-        if len(self.categories) < 2 or len(set(self.categories)) < len(self.categories):
-            raise ParameterError(f"categories must be two or more different values, got {self.categories!r}")
-        if any(letter == "\0" or "\ud800" <= letter <= "\udfff" for c in self.categories for letter in str(c)):
-            raise ParameterError(
-                f"categories must be text that can be stored, without NUL or lone surrogates, got {self.categories!r}"
-            )
+        object.__setattr__(self, "categories", category_list(self.categories))
 
 
 Column = Interval | Categorical
@@ -99,12 +119,12 @@ def _as_column(name: str, spec: object) -> Column:
         return spec
     if isinstance(spec, tuple | list | np.ndarray) and len(spec) == 2:
         try:
-            return Interval(spec[0], spec[1])
+            return (Date if any(map(is_date, spec)) else Interval)(spec[0], spec[1])
         except ParameterError as error:
             raise type(error)(f"column {name!r}: {error}") from None
     raise ParameterTypeError(
-        f"column {shown(name)} needs public bounds (low, high), sf.Integer, sf.Periodic or sf.Categorical, "
-        f"got {shown(spec)}; sfumato never infers bounds from private data"
+        f"column {shown(name)} needs public bounds (low, high), sf.Integer, sf.Periodic, sf.Date or "
+        f"sf.Categorical, got {shown(spec)}; sfumato never infers bounds from private data"
     )
 
 
@@ -115,8 +135,8 @@ class Box:
     Parameters
     ----------
     columns
-        A mapping from column name to ``(low, high)``, ``sf.Integer``, ``sf.Periodic`` or
-        ``sf.Categorical``; or a list of these, named ``x0, x1, ...``.
+        A mapping from column name to ``(low, high)`` (numbers, dates or times), ``sf.Integer``, ``sf.Periodic``,
+        ``sf.Date`` or ``sf.Categorical``; or a list of these, named ``x0, x1, ...``.
     max_norm
         For targets that need ``||x|| <= R``: records are also scaled back to this Euclidean norm, in the
         user's units. The box must then contain the origin.
@@ -133,25 +153,16 @@ class Box:
     max_norm: float | None
 
     def __init__(self, columns: Mapping[str, object] | Sequence[object], *, max_norm: float | None = None) -> None:
-        named = isinstance(columns, Mapping)
-        if isinstance(columns, Mapping):
-            items = list(columns.items())
-        elif isinstance(columns, Sequence | np.ndarray) and not isinstance(columns, str):
-            items = [(f"x{i}", spec) for i, spec in enumerate(columns)]
-        else:
-            raise ParameterTypeError(f"columns must be a mapping or a list of bounds, got {shown(columns)}")
-        if not items or not all(isinstance(name, str) and name for name, _ in items):
-            raise ParameterError(f"a box needs at least one column, each with a name, got {columns!r}")
+        items = named_items("columns", columns)
         object.__setattr__(self, "names", tuple(name for name, _ in items))
         object.__setattr__(self, "columns", tuple(_as_column(name, spec) for name, spec in items))
-        object.__setattr__(self, "named", named)
+        object.__setattr__(self, "named", isinstance(columns, Mapping))
         object.__setattr__(self, "max_norm", None if max_norm is None else self._check_norm(max_norm))
 
     def _check_norm(self, max_norm: float) -> float:
-        radius = positive_number("max_norm", max_norm)
-        if any(not isinstance(c, Interval) or c.low > 0 or c.high < 0 for c in self.columns):
+        if any(not isinstance(c, Interval) or isinstance(c, Date) or c.low > 0 or c.high < 0 for c in self.columns):
             raise ParameterError(f"max_norm={max_norm!r} needs numeric columns whose bounds all contain 0")
-        return radius
+        return positive_number("max_norm", max_norm)
 
     @property
     def dimension(self) -> int:
@@ -177,8 +188,7 @@ class Box:
 
     def clean(self, records: Floats) -> Floats:
         """Bring each ``(n, l)`` record into the box by a rule that reads that record alone."""
-        parts = [c.clean(records[:, i]) for i, c in enumerate(self.intervals())]
-        cleaned = np.stack(parts, axis=1)
+        cleaned = np.stack([c.clean(records[:, i]) for i, c in enumerate(self.intervals())], axis=1)
         if self.max_norm is not None:
             radius = self.max_norm * (1 - 2.0**-50)  # covers the rounding of the next lines
             with np.errstate(all="ignore"):
@@ -188,9 +198,9 @@ class Box:
         return cleaned
 
     def __repr__(self) -> str:
-        parts = [
-            f"{name!r}: {list(c.categories) if isinstance(c, Categorical) else (c.low, c.high)}"
-            for name, c in zip(self.names, self.columns, strict=True)
+        kinds = [
+            list(c.categories) if isinstance(c, Categorical) else repr(c).removeprefix("Interval") for c in self.columns
         ]
+        parts = [f"{name!r}: {kind}" for name, kind in zip(self.names, kinds, strict=True)]
         norm = "" if self.max_norm is None else f", max_norm={self.max_norm}"
         return f"Box({{{', '.join(parts)}}}{norm})"

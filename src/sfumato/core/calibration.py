@@ -22,6 +22,8 @@ _NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2"}
 _USABLE = {"laplace": ("l1", "linf"), "gaussian": ("l2", "l1", "linf"), "linf": ("linf",), "l2": ("l2", "l1", "linf")}
 
 _FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
+# What can be chosen jointly: values at once, candidates for each, and the least epsilon (jointly.py, selection.md).
+MOST_VALUES, MOST_CANDIDATES, LEAST_EPSILON = 16, 2**18, 2.0**-10
 _LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
 
 

@@ -11,7 +11,9 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
 NORMS = ("linf", "l1", "l2", "user")  # no noise of the library fits a user's own norm
-SAME_PLACES = "a person is replaced by one with the same number of rows, in the same places of the table"
+SAME_PLACES = (
+    "a person is replaced by one with the same number of rows that count, in the same places among all that do"
+)
 HOW_KNOWN = ("proved", "enforced", "stated", "sampled")
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sfumato.checks import positive_integer, shown
 from sfumato.errors import ParameterTypeError
@@ -19,8 +14,8 @@ RELATIONS = ("replace", "add-remove")
 class Person:
     """The protected unit is a person with up to ``max_rows`` rows, told apart by an identifier column.
 
-    Only the first ``max_rows`` rows of each person are used; rows without an identifier belong to nobody
-    and are dropped. Both rules read one person's rows only (docs/proofs/persons.md).
+    Of a person who has more rows, ``max_rows`` count: which of them is a public function of that person's rows, and
+    not of their order. Rows without an identifier belong to nobody and are dropped (docs/proofs/persons.md).
 
     >>> Person("patient_id", max_rows=5).max_rows
     5
@@ -33,22 +28,6 @@ class Person:
         if isinstance(self.column, bool) or not isinstance(self.column, str | int):
             raise ParameterTypeError(f"column must be a name or a position, got column={shown(self.column)}")
         object.__setattr__(self, "max_rows", positive_integer("max_rows", self.max_rows))
-
-    def rows_kept(self, identifiers: Iterable[Any]) -> NDArray[np.bool_]:
-        """Say for each row, in order, whether it is among its person's first ``max_rows``.
-
-        ``identifiers`` are hashable; None, empty text and not-a-number mean that the row belongs to nobody.
-        """
-        seen: dict[Any, int] = {}
-        kept = []
-        for identifier in identifiers:
-            if identifier is None or identifier == "" or identifier != identifier:
-                kept.append(False)
-                continue
-            count = seen.get(identifier, 0)
-            seen[identifier] = count + 1
-            kept.append(count < self.max_rows)
-        return np.array(kept, dtype=np.bool_)
 
 
 Unit = str | Person

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sfumato.checks import as_written, finite_number, one_of, positive_number, share_of, shown
 from sfumato.core.gaussian import gaussian_delta, smallest, zcdp_delta
@@ -71,6 +72,14 @@ class Privacy:
                 f"the grant takes gamma={self.gamma!r}, but this sensitivity is only sampled, with confidence "
                 f"{confidence!r}: sample more pairs, or state or prove a bound"
             )
+
+
+def part_of(privacy: Privacy, share: Fraction, delta: float = 0.0) -> Privacy:
+    """A share of the grant. What is paid beside a release is pure, so the whole delta is left to the release."""
+    if privacy.rho is not None:
+        return replace(privacy, rho=share_of(privacy.rho, share))
+    assert privacy.epsilon is not None
+    return replace(privacy, epsilon=share_of(privacy.epsilon, share), delta=delta)
 
 
 @dataclass(frozen=True)

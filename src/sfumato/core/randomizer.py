@@ -28,6 +28,7 @@ UNIT = 2**32  # probabilities of bits are multiples of one over this
 _FINE = 2**53
 _MARGIN = Fraction(1, 2**20)  # of epsilon, left for probabilities that are computed in floating point
 SMALLEST = 1e-6  # epsilon: below, multiples of 2**-32 and 2**-53 are too coarse to tell one input from another
+MOST_ITEMS = 2**12  # that a subset is taken of: devices put them in order, and collectors add up a part of them
 _LARGEST_EXPONENT = 1000  # beyond, exp is taken from below: every ratio here is far smaller
 
 
@@ -217,9 +218,51 @@ class Codebook:
     def send(self, closeness: Floats) -> Bits:
         """``(m, size)`` private inner products with the public directions: which of these is named."""
         order = np.argsort(-closeness, axis=1, kind="stable")
-        near, far = self.weights
-        total = self.near * near + (self.size - self.near) * far
-        drawn = sampling.uniform_below(np.full(len(closeness), total, dtype=np.int64))
-        beyond = drawn - self.near * near
-        place = np.where(beyond < 0, drawn // near, self.near + np.maximum(beyond, 0) // far)
+        place = _weighted_places(len(closeness), self.near, self.size, self.weights)
         return order[np.arange(len(order)), place].astype(np.uint8)
+
+
+def _weighted_places(count: int, near: int, size: int, weights: tuple[int, int]) -> Integers:
+    """Places in ``[0, size)``: each of the first ``near`` has one weight, each other the other one, exactly."""
+    close, far = weights
+    drawn = sampling.uniform_below(np.full(count, near * close + (size - near) * far, dtype=np.int64))
+    beyond = drawn - near * close
+    return np.asarray(np.where(beyond < 0, drawn // close, near + np.maximum(beyond, 0) // far))
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Subset selection round a circle: one of ``size`` turns of a public set is named, those over mine more often.
+
+    Items stand round a circle, and so does a public set of ``kept`` places. Turned by r the set covers item c if
+    ``c - r`` is one of its places. Whatever the item, exactly ``kept`` turns cover it; each is named with probability
+    ``e**epsilon`` times that of any other, or a little less.
+
+    >>> Subset(1.0, 22).kept
+    6
+    """
+
+    epsilon: float
+    size: int
+
+    def __post_init__(self) -> None:
+        if not 0.001 <= device_epsilon(self.epsilon) <= 16:  # below, multiples of 2**-16 are too coarse
+            raise ParameterError.of("epsilon", f"must lie in [0.001, 16] for subsets, got epsilon={self.epsilon!r}")
+        if not 2 <= self.size <= MOST_ITEMS:
+            raise ParameterError(f"subsets are of 2 to {MOST_ITEMS:,} items, got {self.size!r}")
+
+    @cached_property
+    def kept(self) -> int:
+        """The places of the set: nearest to ``size / (1 + e**epsilon)``, where the variance is least; one or more."""
+        return max(1, math.floor(self.size / (1 + exp_below(self.epsilon)) + Fraction(1, 2)))
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        """How many of the equally likely draws name a given turn that covers the item, and any other."""
+        return math.floor(exp_below(self.epsilon) * 2**16), 2**16
+
+    def send(self, items: Integers, circles: Integers) -> Integers:
+        """``(m,)`` private items and ``(size, m)`` public orders of all places, the set's first: the turn named."""
+        place = _weighted_places(len(items), self.kept, self.size, self.weights)
+        # Places are a permutation, so turns are one as well: a turn is named as often as its place is drawn.
+        return np.asarray((items - circles[place, np.arange(len(items))]) % self.size)

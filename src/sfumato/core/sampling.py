@@ -182,6 +182,15 @@ def uniform_below(bounds: NDArray[np.int64]) -> Integers:
     return result
 
 
+def integer_below(bound: int) -> int:
+    """A uniform integer in ``[0, bound)``, however large, by rejection."""
+    size = -(-bound.bit_length() // 8) * 8
+    while True:
+        drawn = _bits(size) >> (size - bound.bit_length())
+        if drawn < bound:
+            return drawn
+
+
 # --- vector laws ------------------------------------------------------------------------------------------
 
 

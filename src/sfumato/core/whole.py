@@ -68,6 +68,16 @@ class Wide(Sealed):
         """One vector after the other."""
         return Wide(np.concatenate([p._low for p in parts]), np.concatenate([p._high for p in parts]))
 
+    def packed(self) -> bytes:
+        """Both limbs, for a worker to send to whoever adds them up: private numbers, and no longer sealed."""
+        return self._low.tobytes() + (self._high.tobytes() if self._high.any() else b"")
+
+    @staticmethod
+    def unpacked(limbs: bytes, size: int) -> Wide:
+        """The vector of so many numbers that was packed."""
+        both = np.frombuffer(limbs, dtype=np.int64)
+        return Wide(both[:size], both[size:] if len(both) > size else 0)
+
     def integers(self) -> Integers:
         """The same in 64 bits, for numbers that are known to fit."""
         return (self._high << _BITS) + self._low

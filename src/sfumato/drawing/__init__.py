@@ -47,16 +47,23 @@ def check_installed() -> None:
     need("matplotlib", "plot")
 
 
-def plot(release: Any, ax: Any = None, confidence: float = CONFIDENCE) -> Any:
+def plot(
+    release: Any,
+    ax: Any = None,
+    confidence: float = CONFIDENCE,
+    map: bool = False,
+    group: str | int | float | None = None,
+) -> Any:
     """Draw a release and its band: a curve, or a surface beside its uncertainty.
 
-    A density of three columns is drawn as the densities of each, groups on top of each other where they are curves.
-    A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed them; a
-    learner of more as its slopes, or along each column while the others stay in the middle of the box. A naive Bayes
-    classifier is drawn as its classes' shares and their likelihoods, column by column. A statistic is drawn as a number
-    with its limits, as bars with whiskers, or as a map of a table. A summary is drawn as the densities and shares of
-    its columns, how they go together, and how far off answers are by the width of the question.
-    What devices reported is drawn as its densities, or as the shares of categories and how strongly columns are
+    A density of three columns is drawn as the densities of each, groups on top of each other where they are curves,
+    and side by side where there are more than six. A density that is concentrated in a few places has colours for
+    ratios. A classifier of two columns is drawn as the regions of its labels, hatched where noise could have changed
+    them; a learner of more as its slopes, or along each column while the others stay at one value. A naive Bayes
+    classifier is drawn as its classes' shares and their likelihoods, column by column. A statistic is drawn as a
+    number with its limits, as bars with whiskers, or as a map of a table. A summary is drawn as the densities and
+    shares of its columns, how they go together, and how far off answers are by the width of the question. What
+    devices reported is drawn as its densities, or as the shares of categories and how strongly columns are
     associated.
 
     Parameters
@@ -65,11 +72,16 @@ def plot(release: Any, ax: Any = None, confidence: float = CONFIDENCE) -> Any:
         Axes to draw on: one for one column, a pair for two. By default a new figure is made.
     confidence
         Of the band, which holds at all drawn points at once.
+    map
+        Draw two columns to scale: a unit of one is as long as a unit of the other. Longitudes and latitudes
+        (``lon``, ``lng``, ``long``, ``longitude``; ``lat``, ``latitude``) are drawn as a map without being asked.
+    group
+        The one of a release's groups to draw; all by default.
 
     Returns the axes: one, or an array (for two columns the function, and how far its band reaches).
     """
     matplotlib = need("matplotlib", "plot")
-    seen = face_of(release, probability("confidence", confidence)).picture()
+    seen = face_of(release, probability("confidence", confidence), map, group).picture()
     painter = PAINTERS[type(seen)]
     if ax is not None:
         painter.draw(seen, _checked_axes(ax, painter.needed(seen), release.box.dimension))

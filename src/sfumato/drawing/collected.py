@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.drawing.field import NARROW
 from sfumato.drawing.function import draw
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
@@ -20,15 +21,15 @@ from sfumato.drawing.style import (
     add_legend,
     colours,
     ink_on,
-    plain_ticks,
     rules,
     tidy,
     veil,
 )
+from sfumato.drawing.ticks import name_axes, name_ticks, plain_ticks
 from sfumato.extras import need
-from sfumato.faces.collected import Collection, Line, Pairs, Shares
+from sfumato.faces.collected import Collection, Line, Pairs, Shares, Slopes
 from sfumato.faces.views import View
-from sfumato.faces.words import plain, wrap
+from sfumato.faces.words import distinct, plain, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +54,7 @@ def _size(seen: Collection, stacked: bool) -> tuple[float, float]:
     rows, columns = _shape(seen, stacked)
     if seen.bars:
         shares = seen.panels[0]
-        assert isinstance(shares, Shares)
+        assert isinstance(shares, Shares | Slopes)
         high = 1.7 + 0.24 * len(shares.names)
         paired = 0.0 if columns + rows == 2 else max(high, 4.2)
         return (3.6, high + paired + 0.3) if stacked else (7.2 if columns == 1 else 10.4, max(high, paired, 2.6))
@@ -69,11 +70,11 @@ def _fill(figure: Figure, seen: Collection, axes: Sequence[Axes], stacked: bool)
     for unused in axes[seen.axes :]:
         unused.set_axis_off()
     used = axes[: seen.axes]
-    narrow = 28 if seen.bars else 40  # names beside bars and maps take their part
+    narrow = 28 if seen.bars else NARROW if isinstance(seen.panels[0], View) else 40  # names and bars take their part
     chars = narrow if stacked else 80 // _shape(seen, stacked)[1]
     draw_seen(seen, used, chars)
     for ax, panel in zip(used, seen.panels, strict=False):
-        if isinstance(panel, Line | Shares):
+        if isinstance(panel, Line | Shares | Slopes):
             rules(ax, "y" if isinstance(panel, Line) else "x")
     tidy(figure, [], used, chars + 4, stacked)
 
@@ -83,7 +84,6 @@ def draw_seen(seen: Collection, axes: Sequence[Axes], chars: int) -> None:
     words, first = seen.words, seen.panels[0]
     if isinstance(first, View):
         draw(first, axes, chars, None)
-        axes[0].set_title(wrap(_density_title(axes[0]), chars), loc="left", pad=9, fontsize=TITLE, parse_math=False)
         add_caption(axes[1], words, chars)
         return
     above = 27 if any(isinstance(panel, Line) for panel in seen.panels) else 9  # titles beside each other are level
@@ -94,16 +94,14 @@ def draw_seen(seen: Collection, axes: Sequence[Axes], chars: int) -> None:
             _draw_shares(ax, panel, chars, above)
         elif isinstance(panel, Pairs):
             _draw_pairs(ax, panel, chars)
+        elif isinstance(panel, Slopes):
+            _draw_slopes(ax, panel, chars)
     share = f"{100 * seen.confidence:.10g} % limits"
     if isinstance(first, Shares):
         words += f"\nwhiskers: {share}, each by itself"
+    if isinstance(first, Slopes):
+        words += f"\nwhiskers: {share} for noise in how columns go with the response, each by itself"
     add_caption(axes[0], f"{seen.promise}\n{words}", chars)
-
-
-def _density_title(ax: Axes) -> str:
-    """The power of ten, if there is one, follows the name."""
-    factor = ax.get_title(loc="left").replace("\n", " ").partition("(")[2]
-    return f"density ({factor}" if factor else "density"
 
 
 # --- panels -----------------------------------------------------------------------------------------------
@@ -122,10 +120,10 @@ def _draw_line(ax: Axes, panel: Line, seen: Collection, chars: int, legend: bool
     # Where nothing is known a band can be far wider than the density: the curve stays readable.
     highest = min(float(panel.high.max()), 3 * float(panel.values.max()))
     ax.set_ylim(0, 1.06 * highest or 1.0)
-    ax.set_xlabel(wrap(plain(panel.name), chars), parse_math=False)
+    name_axes(ax, [panel.axis], chars)
     factor = plain_ticks(ax.yaxis, ax.get_ylim()[1])
     several = len(seen.panels) > 1
-    title = f"density of {plain(panel.name, 40)}{factor}" if several else f"density{factor}"
+    title = f"density of {plain(panel.axis.name, 40)}{factor}" if several else f"density{factor}"
     if legend:
         add_legend(ax, [line, band], {**LEGEND, "ncols": 2})
     ax.set_title(wrap(title, chars), loc="left", pad=27 if legend or several else 11, fontsize=TITLE, parse_math=False)
@@ -140,12 +138,26 @@ def _draw_shares(ax: Axes, panel: Shares, chars: int, above: int) -> None:
     ax.barh(places, panel.values, height=0.68, color=fills, linewidth=0)
     for place, low, high, group in zip(places, panel.low, panel.high, groups, strict=True):
         ax.plot([low, high], [place, place], color=shades[group % 2], linewidth=1.5, marker="|", markersize=6)
-    ax.set_yticks(places, [plain(name, max(10, chars // 2)) for name in panel.names], parse_math=False)
+    ax.set_yticks(places, distinct(panel.names, max(10, chars // 2)), parse_math=False)
     ax.set_ylim(places[-1] + 0.6, -0.6)
     ax.set_xlim(0, min(1.0, 1.08 * float(panel.high.max())) or 1.0)
     ax.xaxis.set_major_formatter(need("matplotlib.ticker", "plot").PercentFormatter(1.0, decimals=0))
     ax.xaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     ax.set_title(wrap(panel.title, chars), loc="left", pad=above, fontsize=TITLE, parse_math=False)
+
+
+def _draw_slopes(ax: Axes, panel: Slopes, chars: int) -> None:
+    """A bar for each column from zero, the largest on top."""
+    places, shade = np.arange(len(panel.names)), colours(ax)[0]
+    fill = need("matplotlib.colors", "plot").to_rgba(shade, 0.55)
+    ax.barh(places, panel.values, height=0.68, color=fill, linewidth=0)
+    for place, value, error in zip(places, panel.values, panel.errors, strict=True):
+        ax.plot([value - error, value + error], [place, place], color=shade, linewidth=1.5, marker="|", markersize=6)
+    ax.axvline(0.0, color=shade, linewidth=0.8)
+    ax.set_yticks(places, distinct(panel.names, max(10, chars // 2)), parse_math=False)
+    ax.set_ylim(len(places) - 0.4, -0.6)
+    ax.xaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.set_title(wrap(panel.title, chars), loc="left", pad=9, fontsize=TITLE, parse_math=False)
 
 
 def _draw_pairs(ax: Axes, panel: Pairs, chars: int) -> None:
@@ -155,11 +167,12 @@ def _draw_pairs(ax: Axes, panel: Pairs, chars: int) -> None:
     norm = colors.Normalize(0.0, max(highest, 0.05))
     count = len(panel.names)
     drawn = ax.pcolormesh(np.ma.masked_invalid(panel.values), cmap=cmap, norm=norm, edgecolors=LIGHT, linewidth=0.6)
-    names = [plain(name, _NAME) for name in panel.names]
+    names = distinct(panel.names, _NAME)
     look: dict[str, Any] = {"parse_math": False, **({"fontsize": "small"} if count > _WRITTEN else {})}
     ax.set_yticks(np.arange(count) + 0.5, names, **look)
-    room = 0.8 * chars / count
-    ax.set_xticks(np.arange(count) + 0.5, names, **look, rotation=90 if max(map(len, names)) > room else 0)
+    name_ticks(ax.xaxis, np.arange(count) + 0.5, names, chars * 4 // 5)
+    if count > _WRITTEN:
+        ax.tick_params(axis="x", labelsize="small")
     ax.invert_yaxis()
     ax.tick_params(length=0)
     for side in ("bottom", "left"):

@@ -22,19 +22,21 @@ def check_format(path: Path) -> None:
         raise ParameterError(f"{path}: the name of a picture must end in {', '.join(FORMATS)}", parameter="plot")
 
 
-def draw(release: Any, path: Path, confidence: float = 0.95) -> None:
+def draw(release: Any, path: Path, confidence: float = 0.95, **look: Any) -> None:
     """Draw a release into a file whose name says which format.
 
     Parameters
     ----------
     path
         Ends in .png, .svg or .pdf.
+    look
+        What else ``plot`` takes: ``map`` and ``group``.
     """
     check_format(path)
     matplotlib = need("matplotlib", "plot")
     matplotlib.use("Agg")  # files only: no window, no display needed
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # its first run tells about fonts
-    axes = plot(release, confidence=confidence)
+    axes = plot(release, confidence=confidence, **look)
     figure = np.atleast_1d(np.asarray(axes, dtype=object)).ravel()[0].figure
     try:
         figure.savefig(path, dpi=_DPI)

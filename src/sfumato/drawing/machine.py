@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.drawing.field import NARROW, draw_pair, height_over_width
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
     LEGEND,
     MUTED,
     TITLE,
-    VALUES,
-    WIDTHS,
     add_caption,
+    add_footnote,
     add_legend,
     colours,
-    draw_field,
     ink,
-    rules,
+    share_scale,
     tidy,
 )
+from sfumato.drawing.ticks import name_axes, name_ticks, upright
 from sfumato.extras import need
 from sfumato.faces.slices import Curves, Regions, Slices, Slopes, Surface
-from sfumato.faces.words import plain, wrap
+from sfumato.faces.words import distinct, plain, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +35,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+_KEY = 6  # characters that an entry of a legend takes beside its name
 _SURE, _UNSURE = 0.62, 0.2  # how dense the colour of a class is; both are drawn on top of each other
 _SOLID = 1 - (1 - _SURE) * (1 - _UNSURE)
 _STRIP = 0.035  # the height of the strip of labels below a curve, in axes
+_UPRIGHT = 1.2  # inches for names that stand upright
 _ACROSS = 3  # small curves beside each other
 _SMALL = {**LEGEND, "columnspacing": 2.2, "handletextpad": 0.5}
 
@@ -56,8 +58,17 @@ def _size(seen: Slices, _: bool = False) -> tuple[float, float]:
     if isinstance(first, Slopes):
         return 7.2, 1.9 + 0.3 * len(first.columns) * _rows_each(first)
     if isinstance(first, Regions):
-        return 6.8, 5.4
-    return (7.2, 4.6) if columns == 1 else (9.6, 4.6) if columns == 2 else (10.4, 3.7 * rows)
+        return 6.8, 5.4 if first.aspect is None else 1.8 + 5.4 * height_over_width(first)
+    if isinstance(first, Surface):
+        return 9.6, 4.6 if first.field.aspect is None else 1.4 + 3.5 * height_over_width(first.field)
+    wide, high = (7.2, 4.6) if columns == 1 else (9.6, 4.6) if columns == 2 else (10.4, 3.7 * rows)
+    return wide, high + rows * _names_height(seen, 80 // columns)
+
+
+def _names_height(seen: Slices, chars: int) -> float:
+    """Inches that names of categories take below panels where they stand upright."""
+    names = [panel.ticks for panel in seen.panels if isinstance(panel, Curves) and panel.ticks]
+    return max((_UPRIGHT for one in names if upright(one, chars)), default=0.0)
 
 
 def _page_size(seen: Slices, stacked: bool) -> tuple[float, float]:
@@ -65,43 +76,23 @@ def _page_size(seen: Slices, stacked: bool) -> tuple[float, float]:
     if not stacked:
         return max(8.2, min(wide, 9.2)), high
     each = high + 1.4 if isinstance(first, Slopes) else 4.4 if isinstance(first, Regions) else 3.4
+    each += _names_height(seen, 40) / 2  # seldom all of the panels have categories
     return 3.5, each * _needed(seen) + 0.8
 
 
 def _fill(figure: Figure, seen: Slices, axes: Sequence[Axes], stacked: bool) -> None:
     panels, columns, needed = seen.panels, _shape(seen, stacked)[1], _needed(seen)
-    chars = 40 if stacked else 80 // columns
-    draw_panels(seen, axes, chars, {**_SMALL, "ncols": 1 if stacked else 4})
+    chars = (NARROW if isinstance(panels[0], Surface) else 40) if stacked else 80 // columns
     curves = [ax for ax, panel in zip(axes, panels, strict=False) if isinstance(panel, Curves)]
     if len(curves) > 1:
-        title = f"{seen.function}, the other columns in the middle of the box"
-        _finish_small(figure, curves, wrap(title, 44 if stacked else 100), stacked)
+        handles = [_draw_curves(seen, panel, ax, chars) for panel, ax in zip(panels, axes, strict=False)]
+        share_scale(figure, curves, (f"{seen.function}, {seen.through}", handles[0]), stacked)
+        add_footnote(figure, seen.caption, 50 if stacked else 150)
+    else:
+        draw_panels(seen, axes, chars, {**_SMALL, "ncols": 1 if stacked else 4})
     tidy(figure, curves if len(curves) == 1 else [], axes[:needed], 44 if stacked else 84 // columns, stacked)
     for ax in axes[needed:]:
         ax.set_axis_off()
-
-
-def _finish_small(figure: Figure, curves: Sequence[Axes], title: str, stacked: bool) -> None:
-    """Small curves share their heights, one title and one legend."""
-    lows, highs = zip(*(ax.get_ylim() for ax in curves), strict=True)
-    for ax in curves:
-        ax.set_ylim(min(lows), max(highs))
-        ax.set_ylabel("")
-        rules(ax, "y")
-    legend = curves[0].get_legend()
-    assert legend is not None
-    handles: list[Any] = list(legend.legend_handles)
-    names = [text.get_text() for text in legend.get_texts()]
-    legend.remove()
-    place: dict[str, Any] = {
-        "loc": "outside upper left",
-        "ncols": 1 if stacked else 5,
-        "alignment": "left",
-        "title_fontsize": TITLE,
-    }
-    made = figure.legend(handles, names, title=title, **place)
-    for text in (made.get_title(), *made.get_texts()):
-        text.set_parse_math(False)
 
 
 def draw_panels(seen: Slices, axes: Sequence[Axes], chars: int, legend: dict[str, Any]) -> None:
@@ -110,13 +101,16 @@ def draw_panels(seen: Slices, axes: Sequence[Axes], chars: int, legend: dict[str
     if isinstance(first, Regions):
         _draw_regions(seen, first, axes[0], chars, legend)
     elif isinstance(first, Surface):
-        _draw_surface(seen, first, axes[0], axes[1], chars)
+        _draw_surface(seen, first, axes, chars)
     elif isinstance(first, Slopes):
         _draw_slopes(seen, first, axes[0], chars, legend)
     else:
         shown = [panel for panel in seen.panels if isinstance(panel, Curves)]
         for place, (panel, ax) in enumerate(zip(shown, axes, strict=False)):
-            _draw_curves(seen, panel, ax, chars, legend if place == 0 else None)
+            handles = _draw_curves(seen, panel, ax, chars)
+            if place == 0:
+                add_legend(ax, handles, _wide(legend, handles))
+                add_caption(ax, seen.caption, chars)
 
 
 def _wide(legend: dict[str, Any], handles: Sequence[Any]) -> dict[str, Any]:
@@ -138,30 +132,39 @@ def _clear(colour: str, alpha: float) -> Any:
 # --- curves -----------------------------------------------------------------------------------------------------
 
 
-def _draw_curves(seen: Slices, panel: Curves, ax: Axes, chars: int, legend: dict[str, Any] | None) -> None:
+def _draw_curves(seen: Slices, panel: Any, ax: Axes, chars: int) -> list[Any]:
+    """The functions along one column; returns the entries of a legend."""
     x, shades = panel.x, colours(ax)
     several, names, number = len(panel.values) > 1, seen.classes, not seen.classes
     handles: list[Any] = []
     for place, (value, low, high) in enumerate(zip(panel.values, panel.low, panel.high, strict=True)):
         colour = shades[place] if several or number else ink(ax)
-        band = ax.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0, zorder=2)
-        for edge in (low, high):
-            ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
-        (line,) = ax.plot(x, value, color=colour, linewidth=1.9, linestyle=DASHES[place], zorder=3)
+        if panel.ticks:
+            at = x + 0.12 * (place - (len(panel.values) - 1) / 2)
+            band: Any = ax.vlines(at, low, high, color=colour, alpha=0.45, linewidth=3, zorder=2)
+            (line,) = ax.plot(at, value, "o", color=colour, markersize=5, zorder=3)
+        else:
+            band = ax.fill_between(x, low, high, color=colour, alpha=0.14, linewidth=0, zorder=2)
+            for edge in (low, high):
+                ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
+            (line,) = ax.plot(x, value, color=colour, linewidth=1.9, linestyle=DASHES[place], zorder=3)
         line.set_label(names[place] if several else seen.line)
         band.set_label(f"{100 * panel.confidence:.10g} % band{' of each' if several else ''}")
         handles += [line] if place else [line, band]
+    if panel.ticks:
+        ax.set_xlim(x[0] - 0.5, x[-1] + 0.5)
+    else:
+        ax.set_xlim(x[0], x[-1])
     if not number:
         ax.axhline(0, color=MUTED, linewidth=0.9, zorder=1)
         bottom, top = ax.get_ylim()
         ax.set_ylim(bottom - 1.5 * _STRIP * (top - bottom), top)  # room for the strip
         handles += _strip(panel, ax, shades, names)
-    ax.set_xlim(x[0], x[-1])
-    ax.set_xlabel(wrap(plain(seen.names[panel.column]), chars), parse_math=False)
+    name_axes(ax, [seen.axes[panel.column]], chars)
+    if panel.ticks:
+        name_ticks(ax.xaxis, x, panel.ticks, chars)
     ax.set_ylabel(wrap(seen.function, 40), parse_math=False)
-    if legend is not None:
-        add_legend(ax, handles, _wide(legend, handles))
-        add_caption(ax, seen.caption, chars)
+    return handles
 
 
 def _strip(panel: Curves, ax: Axes, shades: Sequence[str], names: Sequence[str]) -> list[Any]:
@@ -186,10 +189,11 @@ def _strip(panel: Curves, ax: Axes, shades: Sequence[str], names: Sequence[str])
 
 
 def _stretch(ax: Axes, x: Floats, where: NDArray[np.bool_], colour: str, certain: bool) -> None:
+    ends = ax.get_xlim()
     half = (x[1] - x[0]) / 2
     edges = np.flatnonzero(np.diff(np.concatenate([[False], where, [False]]).astype(int)))
     for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        left, right = max(x[0], x[start] - half), min(x[-1], x[stop - 1] + half)
+        left, right = max(ends[0], x[start] - half), min(ends[1], x[stop - 1] + half)
         ax.axvspan(left, right, 0, _STRIP, color=_clear(colour, 0.85 if certain else 0.3), linewidth=0, zorder=4)
         if not certain:  # apart, because a fill that lets light through would take its hatches along
             ax.axvspan(left, right, 0, _STRIP, fc="none", ec=ink(ax), hatch="//////", linewidth=0, zorder=5)
@@ -224,7 +228,9 @@ def _draw_regions(seen: Slices, panel: Regions, ax: Axes, chars: int, legend: di
     handles.append(line([], [], color=outline, linewidth=1.6, label="decision boundary"))
     ax.set_xlim(x[0], x[-1])
     ax.set_ylim(y[0], y[-1])
-    _name_axes(seen, ax, chars)
+    if panel.aspect is not None:
+        ax.set_aspect(panel.aspect)
+    name_axes(ax, panel.axes, chars)
     add_legend(ax, handles, _wide(legend, handles))
     title = f"label {seen.response}, and where it is certain"
     rows = math.ceil(len(handles) / _wide(legend, handles).get("ncols", 1))
@@ -233,29 +239,10 @@ def _draw_regions(seen: Slices, panel: Regions, ax: Axes, chars: int, legend: di
     add_caption(ax, f"{seen.caption}\n{words}", chars)
 
 
-def _draw_surface(seen: Slices, panel: Surface, left: Axes, right: Axes, chars: int) -> None:
-    titles = seen.function, f"how far its {100 * panel.confidence:.10g} % band reaches"
-    # What noise alone drew is left blank, and does not stretch the colours; where that is all, it is shown.
-    blank = np.where(panel.unknown & ~panel.unknown.all(), np.nan, 0.0)
-    for ax, title, shown, shades in zip(
-        (left, right), titles, (panel.values + blank, panel.reach + blank), (VALUES, WIDTHS), strict=True
-    ):
-        factor = draw_field(ax, panel.x, panel.y, shown, shades, False)
-        ax.set_title(wrap(title + factor, chars + 4), loc="left", pad=9, fontsize=TITLE, parse_math=False)
-        _name_axes(seen, ax, chars)
-    words = seen.caption
-    if panel.unknown.any():
-        with need("matplotlib", "plot").rc_context({"hatch.color": MUTED, "hatch.linewidth": 0.35}):
-            for ax in (left, right):
-                where = np.where(panel.unknown, 1.0, -1.0).T
-                ax.contourf(panel.x, panel.y, where, levels=[0, 1], colors="none", hatches=["////"])
-        words += "\nhatched: too few records to say anything"
-    add_caption(left, words, chars)
-
-
-def _name_axes(seen: Slices, ax: Axes, chars: int) -> None:
-    ax.set_xlabel(wrap(plain(seen.names[0]), chars), parse_math=False)
-    ax.set_ylabel(wrap(plain(seen.names[1]), chars), parse_math=False)
+def _draw_surface(seen: Slices, panel: Surface, axes: Sequence[Axes], chars: int) -> None:
+    titles = seen.function, f"reach of its {100 * panel.confidence:.10g} % band"
+    words = draw_pair(panel.field, axes, titles, chars)
+    add_caption(axes[0], seen.caption + words, chars)
 
 
 # --- slopes -----------------------------------------------------------------------------------------------------
@@ -282,12 +269,17 @@ def _draw_slopes(seen: Slices, panel: Slopes, ax: Axes, chars: int, legend: dict
         else:
             handles += _bars(seen, panel, ax, places, values, chars)
     ax.axvline(0, color=MUTED, linewidth=0.9, zorder=1)
-    ax.set_yticks(places, [plain(seen.names[i], chars // 3) for i in panel.columns], parse_math=False)
+    names = distinct([seen.axes[i].name for i in panel.columns], chars // 3)
+    ax.set_yticks(places, names, parse_math=False)
     ax.invert_yaxis()
     ax.set_xlabel(wrap("change over the width of the box", chars), parse_math=False)
     title = f"slopes of the {seen.function}"
-    if len(seen.names) > len(panel.columns):
-        title += f": the {len(panel.columns)} largest of {len(seen.names)}"
+    if len(seen.axes) > len(panel.columns):
+        title += f": the {len(panel.columns)} largest of {len(seen.axes)}"
+    if legend:  # it stands beside the names of the bars
+        room = chars - max(map(len, names), default=0)
+        widest = max(len(str(handle.get_label())) for handle in handles) + _KEY
+        legend = {**legend, "ncols": max(1, min(legend.get("ncols", 1), room // widest))}
     add_legend(ax, handles, _wide(legend, handles))
     rows = math.ceil(len(handles) / _wide(legend, handles).get("ncols", 1))
     ax.set_title(wrap(title, chars), loc="left", pad=11 + 16 * rows, fontsize=TITLE, parse_math=False)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.drawing.ticks import level_words, plain_ticks
 from sfumato.extras import need
 from sfumato.faces.promise import HEADLINE
-from sfumato.faces.words import number, power, wrap
+from sfumato.faces.words import wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
@@ -113,42 +113,39 @@ def rules(ax: Axes, axis: Any) -> None:
     ax.set_axisbelow(True)
 
 
-def draw_field(ax: Axes, x: Floats, y: Floats, values: Floats, shades: Sequence[str], blocks: bool) -> str:
-    """Filled contours with a slim colour bar, blank where there is no value; blocks for a step function.
-
-    Returns the power of ten that the bar leaves to the title.
-    """
+def shaded(shades: Sequence[str]) -> Any:
+    """A scale of colours in which equal steps are equally much darker (CIE lightness)."""
     colors = need("matplotlib.colors", "plot")
-    cmap = colors.LinearSegmentedColormap.from_list("sfumato", shades)
-    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
-    if highest - lowest <= 1e-9 * max(abs(lowest), abs(highest)):
-        ax.set_facecolor(cmap(0.25))
-        ax.set_xlim(x[0], x[-1])
-        ax.set_ylim(y[0], y[-1])
-        words = f"{number((lowest + highest) / 2)} everywhere"
-        ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=ON_FILL)
-        return ""
-    drawn: ScalarMappable
-    levels = need("matplotlib.ticker", "plot").MaxNLocator(10).tick_values(lowest, highest)
-    if blocks:
-        norm = colors.Normalize(levels[0], levels[-1])
-        drawn = ax.pcolormesh(x, y, values.T, cmap=cmap, norm=norm, shading="nearest", rasterized=True)
-        ax.set_xlim(x[0], x[-1])
-        ax.set_ylim(y[0], y[-1])
-    else:
-        drawn = filled = ax.contourf(x, y, values.T, levels=levels, cmap=cmap)
-        filled.set_edgecolor("face")  # hides the hairlines that viewers leave between neighbouring areas
-        ax.contour(x, y, values.T, levels=levels, colors="white", linewidths=0.4, alpha=0.5)
-    return add_bar(ax, drawn, levels)
+    parts, fine = np.array([colors.to_rgb(shade) for shade in shades]).T, np.linspace(0, 1, 513)
+    every = np.stack([np.interp(fine, np.linspace(0, 1, len(shades)), part) for part in parts], axis=1)
+    light = np.array([_lightness(one) for one in every])
+    even = np.interp(np.linspace(light[0], light[-1], 257), light[::-1], fine[::-1])
+    kept = np.stack([np.interp(even, fine, part) for part in every.T], axis=1)
+    return colors.LinearSegmentedColormap.from_list("sfumato", kept, N=257)
 
 
-def add_bar(ax: Axes, drawn: ScalarMappable, levels: Floats) -> str:
-    """A slim colour bar; returns the power of ten that it leaves to the title."""
-    bar = ax.figure.colorbar(drawn, ax=ax, aspect=28, fraction=0.05, pad=0.03)
+def _lightness(colour: Sequence[float]) -> float:
+    """CIE L*, from 0 to 100."""
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return float(116 * luminance ** (1 / 3) - 16 if luminance > 0.008856 else 903.3 * luminance)
+
+
+def add_bar(ax: Axes, drawn: ScalarMappable, levels: Sequence[float], beside: Sequence[Axes] | None = None) -> str:
+    """A slim colour bar, of one axes or of several; returns the power of ten that it leaves to the title."""
+    slim: dict[str, Any] = {"fraction": 0.05, "pad": 0.03, "aspect": 28, "ax": ax}
+    if beside is not None:
+        slim |= {"aspect": 60, "ax": list(beside)}
+    elif ax.get_aspect() != "auto":  # a map is as high as it must be, and its bar as high as the map
+        slim = {"cax": ax.inset_axes((1.04, 0.0, 0.035, 1.0))}
+    bar = ax.figure.colorbar(drawn, **slim)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0)
-    bar.set_ticks(levels[:: 1 + len(levels) // 14].tolist())
-    return plain_ticks(bar.ax.yaxis, float(np.abs(levels).max()))
+    bar.minorticks_off()
+    kept = list(levels)[:: 1 + len(levels) // 14]
+    words, rest = level_words(kept)
+    bar.set_ticks(kept, labels=words)
+    return rest
 
 
 # --- style ------------------------------------------------------------------------------------------------------
@@ -177,21 +174,30 @@ def _legend_rows(ax: Axes) -> int:
     return 0 if legend is None else math.ceil(len(legend.get_texts()) / legend._ncols)  # type: ignore[attr-defined]
 
 
-def plain_ticks(axis: Axis, largest: float) -> str:
-    """Plain tick numbers on an axis; returns the power of ten that they leave to the title."""
-    exponent = math.floor(math.log10(largest)) if largest > 0 else 0
-    exponent = 0 if -2 <= exponent < 6 else exponent
-    formatter = need("matplotlib.ticker", "plot").ScalarFormatter(useOffset=False)
-    formatter.set_scientific(exponent != 0)
-    formatter.set_powerlimits((exponent, exponent))
-    axis.set_major_formatter(formatter)
-    axis.get_offset_text().set_visible(False)
-    return f" ({power(exponent)})" if exponent else ""
-
-
 def add_legend(ax: Axes, handles: Sequence[Any], settings: dict[str, Any]) -> None:
     """A legend in which no name is a formula."""
     for text in ax.legend(handles=handles, **settings).get_texts():
+        text.set_parse_math(False)
+
+
+def share_scale(figure: Figure, curves: Sequence[Axes], head: tuple[str, Sequence[Any]], stacked: bool) -> None:
+    """Small curves on one scale of heights, below one title and one legend with these entries."""
+    lows, highs = zip(*(ax.get_ylim() for ax in curves), strict=True)
+    rest = ""
+    for ax in curves:
+        ax.set_ylim(min(lows), max(highs))
+        ax.set_ylabel("")
+        rules(ax, "y")
+        rest = plain_ticks(ax.yaxis, max(map(abs, ax.get_ylim())))
+    title, handles = head
+    place: dict[str, Any] = {
+        "loc": "outside upper left",
+        "ncols": 1 if stacked else 5,
+        "alignment": "left",
+        "title_fontsize": TITLE,
+    }
+    made = figure.legend(handles=handles, title=wrap(title + rest, 44 if stacked else 100), **place)
+    for text in (made.get_title(), *made.get_texts()):
         text.set_parse_math(False)
 
 
@@ -204,6 +210,14 @@ def add_caption(ax: Axes, words: str, chars: int) -> None:
         lines[0] = "\n" * lines[0].count("\n")
     # Of the surrounding text's colour, which on axes of the caller's is the caller's.
     _below(ax, "\n".join(lines), {"alpha": 0.75})
+
+
+def add_footnote(figure: Figure, words: str, chars: int) -> None:
+    """The same below a whole figure of small panels, which are too narrow for it."""
+    warned = words.startswith(HEADLINE)
+    look: dict[str, Any] = {"color": WARN, "fontweight": "bold"} if warned else {"alpha": 0.75}
+    text = "\n".join(wrap(line, chars) for line in words.split("\n"))
+    figure.supxlabel(text, x=0.02, ha="left", fontsize="small", linespacing=1.5, parse_math=False, **look)
 
 
 def _below(ax: Axes, text: str, look: dict[str, Any]) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sfumato.drawing.field import NARROW, draw_pair
 from sfumato.drawing.painter import Painter
 from sfumato.drawing.style import (
     DASHES,
-    HATCH,
     LEGEND,
     LIGHT,
     MUTED,
@@ -20,16 +21,16 @@ from sfumato.drawing.style import (
     VALUES,
     WIDTHS,
     add_caption,
+    add_footnote,
     colours,
-    draw_field,
-    plain_ticks,
     rules,
     tidy,
     veil,
 )
+from sfumato.drawing.ticks import name_axes, plain_ticks
 from sfumato.extras import need
 from sfumato.faces.summary import Bars, Correlations, Curve, Overview, Plane, Reach
-from sfumato.faces.words import number, plain, wrap
+from sfumato.faces.words import distinct, number, plain, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = 5  # columns of a map whose numbers are written in it
 _ACROSS = 3
-_LONG = 10_000  # numbers from which few fit along an axis
-_NAME = 12  # characters of a category
+_NAME = 16  # characters of a category
 _SIGNED = (*WIDTHS[4:0:-1], WIDTHS[0], *VALUES[2:6])  # brown for less than nothing, blue for more
 
 
@@ -83,12 +83,10 @@ def _axes(figure: Figure, seen: Overview, stacked: bool) -> Any:
 def _fill(figure: Figure, seen: Overview, axes: Sequence[Axes], stacked: bool) -> None:
     """Draw everything on axes of ours."""
     columns = _shape(seen, stacked)[1]
-    chars = 40 if stacked else 84 // columns
+    chars = (NARROW if _is_plane(seen) else 40) if stacked else 84 // columns
     left = columns - (len(axes) - 1) % columns  # of a row for its last axes
     draw_seen(seen, axes, chars, chars * left)
-    lines = [wrap(line, 52 if stacked else 40 + 37 * columns) for line in seen.caption.split("\n")]
-    look: dict[str, Any] = {"ha": "left", "fontsize": "small", "linespacing": 1.5, "alpha": 0.75, "parse_math": False}
-    figure.supxlabel("\n".join(lines), x=0.02, **look)
+    add_footnote(figure, seen.caption, 52 if stacked else 40 + 37 * columns)
     tidy(figure, [], axes, chars, stacked)
 
 
@@ -98,7 +96,7 @@ def draw_seen(seen: Overview, axes: Sequence[Axes], chars: int, last: int) -> No
     for panel in seen.panels:
         ax = next(waiting)
         if isinstance(panel, Plane):
-            _draw_plane(panel, ax, next(waiting), seen.confidence, chars)
+            _draw_plane(panel, (ax, next(waiting)), seen.confidence, chars)
         elif isinstance(panel, Curve):
             _draw_curve(panel, ax, chars)
         elif isinstance(panel, Bars):
@@ -129,15 +127,13 @@ def _draw_curve(panel: Curve, ax: Axes, chars: int) -> None:
     ax.set_xlim(panel.x[0], panel.x[-1])
     highest = float(limits.high.max())
     ax.set_ylim(0, 1.06 * min(highest, 2.5 * float(limits.value.max()) or highest) or 1.0)
-    ticker = need("matplotlib.ticker", "plot")
-    ax.xaxis.set_major_locator(ticker.MaxNLocator(5 if np.abs(panel.x).max() < _LONG else 3))
-    ax.yaxis.set_major_locator(ticker.MaxNLocator(4))
+    ax.yaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(4))
     rules(ax, "y")
-    plain_ticks(ax.xaxis, 0.0)
     factor = plain_ticks(ax.yaxis, ax.get_ylim()[1])
     wide = number(panel.width * float(panel.x[-1] - panel.x[0]))
-    ax.set_xlabel(wrap(f"{plain(panel.name, chars)} (bandwidth {wide})", chars), parse_math=False)
-    _title(ax, f"density of {plain(panel.name, chars)}{factor}", chars)
+    name, unit = plain(panel.axis.name, chars), " days" if panel.axis.dated else ""
+    name_axes(ax, [replace(panel.axis, name=f"{name} (bandwidth {wide}{unit})")], chars)
+    _title(ax, f"density of {name}{factor}", chars)
 
 
 def _draw_bars(panel: Bars, ax: Axes, chars: int) -> None:
@@ -147,7 +143,7 @@ def _draw_bars(panel: Bars, ax: Axes, chars: int) -> None:
     ax.barh(places, limits.value, height=0.6, color=clear(colour, 0.62), linewidth=0, zorder=2)
     for place, low, high in zip(places, limits.low, limits.high, strict=True):
         ax.plot([low, high], [place, place], color=colour, linewidth=1.4, marker="|", zorder=3)
-    ax.set_yticks(places, [plain(name, _NAME) for name in panel.categories], parse_math=False)
+    ax.set_yticks(places, distinct(panel.categories, _NAME), parse_math=False)
     ax.set_ylim(len(places) - 0.4, -0.6)
     ax.set_xlim(0, min(1.0, 1.08 * float(limits.high.max()) or 1.0))
     ax.xaxis.set_major_locator(need("matplotlib.ticker", "plot").MaxNLocator(4))
@@ -155,24 +151,10 @@ def _draw_bars(panel: Bars, ax: Axes, chars: int) -> None:
     _title(ax, f"shares of {plain(panel.name, chars)}{many}", chars)
 
 
-def _draw_plane(panel: Plane, left: Axes, right: Axes, confidence: float, chars: int) -> None:
-    shape, limits = (len(panel.x), len(panel.y)), panel.limits
-    reach = np.maximum(limits.high - limits.value, limits.value - limits.low).reshape(shape)
-    factors = [
-        draw_field(left, panel.x, panel.y, limits.value.reshape(shape), VALUES, blocks=False),
-        draw_field(right, panel.x, panel.y, reach, WIDTHS, blocks=False),
-    ]
-    empty = np.where(limits.low <= 0, 1.0, -1.0).reshape(shape).T
-    if empty.max() > 0:
-        with need("matplotlib", "plot").rc_context(HATCH):
-            left.contourf(panel.x, panel.y, empty, levels=[0, 1], colors="none", hatches=["////"])
-    spans = [float(part[-1] - part[0]) for part in (panel.x, panel.y)]
-    wide = " and ".join(number(panel.width * span) for span in spans)
-    limit = f"how far its {100 * confidence:.10g} % limits reach"
-    for ax, words, factor in zip((left, right), (f"density, bandwidths {wide}", limit), factors, strict=True):
-        _title(ax, words + factor, chars)
-        ax.set_xlabel(wrap(plain(panel.names[0]), chars), parse_math=False)
-        ax.set_ylabel(wrap(plain(panel.names[1]), chars), parse_math=False)
+def _draw_plane(panel: Plane, axes: Sequence[Axes], confidence: float, chars: int) -> None:
+    wide = " and ".join(number(panel.width * float(np.ptp(part))) for part in (panel.field.x, panel.field.y))
+    titles = f"density, bandwidths {wide}", f"reach of its {100 * confidence:.10g} % limits"
+    draw_pair(panel.field, axes, titles, chars)
 
 
 def _draw_correlations(panel: Correlations, ax: Axes, chars: int) -> None:

@@ -1,4 +1,4 @@
-"""A public grid of equal cells over a box.
+"""A public grid of cells over a box, equal ones unless edges are given.
 
 Which cell a record falls into depends on that record alone, bit by bit, so counts are the same on every engine.
 """
@@ -6,7 +6,7 @@ Which cell a record falls into depends on that record alone, bit by bit, so coun
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ _NOWHERE = -1
 
 @dataclass(frozen=True)
 class Cells:
-    """A public grid of equal cells over a box: each record falls into one cell, or into none if a value is missing.
+    """A public grid of cells over a box: each record falls into one cell, or into none if a value is missing.
 
     Parameters
     ----------
@@ -38,6 +38,8 @@ class Cells:
         Numeric columns and, where the target allows, categorical ones.
     shape
         The number of cells along each column; along a categorical one, the number of its categories.
+    edges
+        Of the cells along each column, ascending, the outermost included; None where they are equal.
 
     >>> Cells(Box([(0, 10), (0, 1)]), (5, 2)).index([np.array([0.0, 3.9, 99.0]), np.array([0.0, 0.5, 1.0])]).tolist()
     [0, 3, 9]
@@ -45,6 +47,7 @@ class Cells:
 
     box: Box
     shape: tuple[int, ...]
+    edges: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.box, Box):
@@ -57,6 +60,12 @@ class Cells:
         for name, kind, size in zip(self.box.names, self.box.columns, self.shape, strict=True):
             if isinstance(kind, Categorical):
                 _check_categories(name, kind, size)
+        every = (None,) * len(self.shape) if self.edges is None else self.edges
+        for name, size, sides in zip(self.box.names, self.shape, every, strict=True):
+            if sides is not None and len(sides) != size + 1:
+                raise ParameterError.of(
+                    "edges", f"of {name!r} must be one more than its {size} cells, got {len(sides)}"
+                )
         if self.size > MAX_CELLS:
             raise ParameterError.of(
                 "shape",
@@ -121,6 +130,10 @@ class Cells:
         some = missing.any()
         if some:  # a not-a-number has no integer
             values[missing] = kind.low
+        edges = None if self.edges is None else self.edges[axis]
+        if edges is not None:  # a cell has its lower edge; what is beyond the outermost is in the outermost cell
+            place = np.searchsorted(np.array(edges[1:-1]), values, side="right").astype(np.int32)
+            return place, missing if some else None
         values -= kind.low
         values /= kind.high - kind.low
         values *= size
@@ -162,10 +175,39 @@ def positions(values: Any, kind: Categorical) -> Positions:
 
 
 def _look_up(places: Mapping[Any, int], value: Any) -> int:
-    try:
-        return places.get(value, _NOWHERE) if isinstance(value, str) else _NOWHERE
-    except Exception:  # a text of somebody's own kind may raise anything when it is compared
-        return _NOWHERE
+    # A text of somebody's own kind may compare in its own way: it is not asked.
+    return places.get(str.__str__(value), _NOWHERE) if issubclass(type(value), str) else _NOWHERE
+
+
+def entries(chunk: Any) -> NDArray[np.int64]:
+    """Which entry of its dictionary each row of an Arrow array has; -1 for none, and for one that is not there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = pc.fill_null(pc.cast(chunk.indices, pa.int64(), safe=False), -1).to_numpy(zero_copy_only=False)
+    return entries_of(places, len(chunk.dictionary))
+
+
+def entries_of(places: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """The same places among so many entries; -1 for those that are none."""
+    return np.where((places < 0) | (places >= count), -1, places)
+
+
+def of_entries(values: Any, read: Callable[[Any], Iterable[Any]], missing: Any) -> NDArray[Any]:
+    """What is read from each entry of an Arrow array of dictionaries, for each row.
+
+    Never expanded: all rows together may hold more text than a plain column of Arrow's, and a record has a say in that.
+    """
+    import pyarrow as pa
+
+    parts = []
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        known = [*read(chunk.dictionary), missing]
+        places = entries(chunk)
+        table = np.empty(len(known), dtype=object if missing is None else np.array(missing).dtype)
+        table[:] = known
+        parts.append(table[places])
+    return np.concatenate(parts) if parts else np.array([missing])[:0]
 
 
 def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:
@@ -174,6 +216,8 @@ def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:
 
     if not holds_text(values.type):
         return np.full(len(values), _NOWHERE, dtype=np.int32)
+    if pa.types.is_dictionary(values.type):
+        return of_entries(values, lambda entries: _arrow_positions(entries, categories), _NOWHERE).astype(np.int32)
     texts = pc.cast(values, pa.large_binary())  # what is no text is none of the categories
     places = pc.index_in(texts, value_set=pc.cast(pa.array(categories, pa.large_string()), pa.large_binary()))
     return np.array(pc.fill_null(places, _NOWHERE).to_numpy(zero_copy_only=False), dtype=np.int32)

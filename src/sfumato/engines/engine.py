@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 from sfumato.checks import shown
 from sfumato.core.box import Box
 from sfumato.core.neighbours import Unit
+from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Pass
 from sfumato.engines.tables import Columns, Table
 from sfumato.engines.totals import Totals
@@ -53,21 +54,36 @@ class Engine(Protocol):
         ...
 
 
-def check_engine(engine: object) -> Engine:
-    """Refuse what is no engine, before any data are read."""
+def engine_for(engine: object, data: Any) -> Engine:
+    """The engine that was asked for, or that the kind of the data asks for; refuses what is none, reading nothing."""
+    if engine is None or (isinstance(engine, str) and engine == "auto"):
+        return _by_kind(data)
     if isinstance(engine, type) or not isinstance(engine, Engine):
         raise ParameterTypeError(
-            f"engine must be an engine, with the methods open and fold, or None for one that works in memory, got "
-            f"engine={shown(engine)}"
+            "engine must be an engine, with the methods open and fold (sf.engines.Dask(), sf.engines.Spark()), or "
+            f"'auto' for one by the kind of the data, which is one in memory for most, got engine={shown(engine)}"
         )
     return engine
+
+
+def _by_kind(data: Any) -> Engine:
+    library = type(data).__module__.partition(".")[0]
+    if library in ("dask", "dask_expr"):
+        from sfumato.engines.dask import Dask
+
+        return Dask()
+    if library == "pyspark":
+        from sfumato.engines.spark import Spark
+
+        return Spark(getattr(data, "sparkSession", None))
+    return MemoryEngine()
 
 
 def whole_of(records: Any, what: str) -> Table:
     """All records as one table, for something that is no sum over them; not every engine has that."""
     if not isinstance(records, HasWhole):
         raise ParameterError(
-            f"{what} needs the whole table at once, which this engine does not have: leave engine= out to work in "
-            "memory"
+            f"{what} needs the whole table at once, which this engine does not have: leave engine= out, and pass a "
+            "table that fits into memory"
         )
     return records.whole()

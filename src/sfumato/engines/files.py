@@ -11,6 +11,7 @@ import csv
 import gzip
 import inspect
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sfumato.checks import shown
-from sfumato.core.box import Categorical, Column
+from sfumato.core.box import Categorical, Column, Date
 from sfumato.engines.lines import Layout
 from sfumato.errors import MissingFileError, ParameterError, ParameterTypeError, SchemaError
 
@@ -43,6 +44,10 @@ class File(Protocol):
 
     def whole(self, declared: Mapping[str, Column]) -> Any:
         """All columns and records as one pyarrow table."""
+        ...
+
+    def empty(self, declared: Mapping[str, Column]) -> Any:
+        """The same table without records, of which none is read."""
         ...
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
@@ -98,7 +103,7 @@ def _readable(path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise MissingFileError(f"{path}: there is no such file") from None
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         raise SchemaError(f"{path}: cannot be read as a table ({type(error).__name__})") from None
 
 
@@ -112,20 +117,22 @@ def ahead(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 class ParquetFile:
-    """A Parquet file, or a folder of files that have the same columns."""
+    """A Parquet file, or a folder of files that have the same columns; of a file perhaps some row groups only."""
 
     assumptions: tuple[str, ...] = ()
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, groups: Sequence[int] | None = None) -> None:
+        self.path, self._groups = path, groups
         with _readable(path):
             self._parts = [path] if os.path.isfile(path) else _files_in(path)
             schemas = []
-            self._rows = 0
+            self._sizes: list[list[int]] = []  # of the row groups of each file
             for part in self._parts:
                 with self._open(part) as file:
+                    self._check_decimals(file.schema)
                     schemas.append(file.schema_arrow.remove_metadata())
-                    self._rows += file.metadata.num_rows
+                    every = range(file.metadata.num_row_groups) if groups is None else groups
+                    self._sizes.append([file.metadata.row_group(group).num_rows for group in every])
         # Casting one file's values to another's type would succeed or not as the values are.
         if any(schema.names != schemas[0].names or schema.types != schemas[0].types for schema in schemas[1:]):
             raise SchemaError(f"{path}: the files in this folder must have the same columns, of the same types")
@@ -133,10 +140,21 @@ class ParquetFile:
         self.names: list[str] = self.schema.names
         for field in self.schema:
             if _fails_for_some_values(field.type):
-                reason = f"is of type {field.type}, which pyarrow reads or not as the values are"
-                raise SchemaError(f"{path}: column {field.name!r} {reason}; leave it out, or store it as another type")
+                raise self._refusal(field.name, field.type)
         if len(set(self.names)) < len(self.names):
             raise SchemaError(f"{path}: two columns of the data have the same name")
+
+    def _check_decimals(self, schema: Any) -> None:
+        """Refuse decimals that are stored as bytes of which Arrow takes so many only, also where it finds none."""
+        for column in map(schema.column, range(len(schema))):
+            if column.logical_type.type == "DECIMAL" and "BYTE_ARRAY" in column.physical_type:
+                known = column.physical_type == "FIXED_LEN_BYTE_ARRAY"  # of any other each value has a length
+                if not known or column.length > (16 if column.precision <= 38 else 32):
+                    raise self._refusal(column.path, f"decimal in a {column.physical_type}")
+
+    def _refusal(self, name: str, kind: Any) -> SchemaError:
+        reason = f"is of type {kind}, which pyarrow reads or not as the values are"
+        return SchemaError(f"{self.path}: column {name!r} {reason}; leave it out, or store it as another type")
 
     def _open(self, part: str) -> Any:
         from pyarrow import parquet
@@ -147,10 +165,8 @@ class ParquetFile:
     def check(self, declared: Mapping[str, Column]) -> None:
         for name in (name for name in declared if name in self.names):
             kind = self.schema.field(name).type
-            if is_text(declared[name]) and not holds_text(kind):
-                raise SchemaError(f"column {name!r} must hold text, as its categories do; its type is {kind}")
-            if not is_text(declared[name]) and not holds_numbers(kind):
-                raise SchemaError(f"column {name!r} must be numeric or boolean; its type is {kind}")
+            if not _FITS[holding(declared[name])](kind):
+                raise SchemaError(f"column {name!r} {_WANTED[holding(declared[name])]}; its type is {kind}")
 
     def whole(self, declared: Mapping[str, Column]) -> Any:
         import pyarrow as pa
@@ -162,18 +178,34 @@ class ParquetFile:
                     tables.append(without_views(file.read()))
             return pa.concat_tables(tables)
 
+    def empty(self, declared: Mapping[str, Column]) -> Any:
+        return without_views(self.schema.empty_table())
+
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         with _readable(self.path):
             for part in self._parts:
                 with self._open(part) as file:
-                    batches = file.iter_batches(_BATCH, columns=list(names), use_threads=len(names) > 1)
+                    batches = file.iter_batches(
+                        _BATCH, row_groups=self._groups, columns=list(names), use_threads=len(names) > 1
+                    )
                     yield from ahead(map(without_views, batches))
 
     def stored(self, name: str) -> Iterator[Any]:
         return (batch.column(name) for batch in self.batches([name], {}))
 
     def rows(self) -> int:
-        return int(self._rows)
+        return sum(map(sum, self._sizes))
+
+    def pieces(self, rows: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Each file and some of its row groups, of about so many rows together: what can be read by itself."""
+        for part, sizes in zip(self._parts, self._sizes, strict=True):
+            groups: list[int] = []
+            for group, size in enumerate(sizes):
+                if groups and sum(sizes[one] for one in groups) + size > rows:
+                    yield part, tuple(groups)
+                    groups = []
+                groups.append(group)
+            yield part, tuple(groups)
 
 
 def _without_dictionaries() -> dict[str, Any]:
@@ -188,17 +220,19 @@ def _without_dictionaries() -> dict[str, Any]:
     return {"binary_type": pa.large_binary()} if known else {}
 
 
-def _fails_for_some_values(kind: Any) -> bool:
+def _fails_for_some_values(kind: Any, required: bool = False) -> bool:
     """Whether Arrow reads some values of a type from Parquet and raises for others, or of a type that it is made of.
 
-    So it does of lists of no values, and of dictionaries, in which text must be UTF-8.
+    So it does of lists of no values, of dictionaries, in which text must be UTF-8, and of a list of fixed length that
+    is ``required`` inside something that may be missing.
     """
     from pyarrow import types
 
     kind = getattr(kind, "storage_type", kind)  # of an extension
-    if types.is_dictionary(kind) or (types.is_fixed_size_list(kind) and kind.list_size == 0):
+    if types.is_dictionary(kind) or (types.is_fixed_size_list(kind) and (kind.list_size == 0 or required)):
         return True
-    return any(_fails_for_some_values(kind.field(place).type) for place in range(kind.num_fields))
+    parts = map(kind.field, range(kind.num_fields))
+    return any(_fails_for_some_values(part.type, not part.nullable) for part in parts)
 
 
 def _files_in(folder: str) -> list[str]:
@@ -270,10 +304,16 @@ class CsvFile:
     def whole(self, declared: Mapping[str, Column]) -> Any:
         import pyarrow as pa
 
-        numeric = [name in declared and not is_text(declared[name]) for name in self.names]
+        schema = self.empty(declared).schema
+        # In one piece: where runs end depends on the length of other records, and a function can see it.
+        return pa.Table.from_batches(list(self.batches(self.names, declared)), schema).combine_chunks()
+
+    def empty(self, declared: Mapping[str, Column]) -> Any:
+        import pyarrow as pa
+
+        numeric = [name in declared and holding(declared[name]) == "numbers" for name in self.names]
         types = [pa.float64() if number else pa.string() for number in numeric]
-        schema = pa.schema(list(zip(self.names, types, strict=True)))
-        return pa.Table.from_batches(list(self.batches(self.names, declared)), schema)
+        return pa.schema(list(zip(self.names, types, strict=True))).empty_table()
 
     def batches(self, names: Sequence[str], declared: Mapping[str, Column]) -> Iterator[Any]:
         yield from ahead(self._read(names, declared))
@@ -297,8 +337,8 @@ class CsvFile:
             for batch in self._parsed(run, names).to_batches():
                 texts = {name: _as_text(batch.column(name)) for name in names}
                 cells = [
-                    _as_numbers(texts[name]) if name in declared and not is_text(declared[name]) else texts[name]
-                    for name in names
+                    _as_numbers(cells) if name in declared and holding(declared[name]) == "numbers" else cells
+                    for name, cells in texts.items()
                 ]
                 yield pa.record_batch(cells, names=list(names))
 
@@ -354,10 +394,26 @@ def check_pickable(schema: Any) -> None:
 
     for field in schema:
         try:
+            if _keeps_others(field.type):
+                raise pa.ArrowInvalid
             without_views(pa.table({"made up": pa.nulls(2, field.type)})).filter(pa.array([True, False]))
+            if pa.types.is_dictionary(field.type):  # whose entries are picked, too
+                pa.nulls(2, field.type.value_type).take(pa.array([0]))
         except pa.ArrowException:
             reason = f"is of type {field.type}, of which rows cannot be picked for sf.Person; leave it out"
             raise SchemaError(f"column {field.name!r} {reason}") from None
+
+
+def _keeps_others(kind: Any, inside: bool = False) -> bool:
+    """Whether what other rows hold stays beside those that are picked: in dictionaries inside, and views of lists."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _keeps_others(kind.storage_type, inside)
+    if "list_view" in str(kind) or (inside and pa.types.is_dictionary(kind)):
+        return True
+    parts = [kind.value_type] if pa.types.is_dictionary(kind) else [kind.field(i).type for i in range(kind.num_fields)]
+    return any(_keeps_others(part, True) for part in parts)
 
 
 def holds_numbers(kind: Any) -> bool:
@@ -376,9 +432,29 @@ def holds_text(kind: Any) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
+def holds_dates(kind: Any) -> bool:
+    """Whether an Arrow type is one of dates or times, or of text, in which they may be written."""
+    from pyarrow import types
+
+    return bool(types.is_timestamp(kind) or types.is_date(kind) or holds_text(kind))
+
+
 def is_text(column: Column) -> bool:
     """Whether a column is one of text categories."""
     return isinstance(column, Categorical) and isinstance(column.categories[0], str)
+
+
+def holding(column: Column) -> str:
+    """What the data must hold for a column: ``numbers``, ``dates`` or ``text``."""
+    return "text" if is_text(column) else "dates" if isinstance(column, Date) else "numbers"
+
+
+_FITS = {"numbers": holds_numbers, "dates": holds_dates, "text": holds_text}
+_WANTED = {
+    "numbers": "must be numeric or boolean",
+    "dates": "must hold dates, times or text",
+    "text": "must hold text, as its categories do",
+}
 
 
 def _as_text(cells: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ Flags = NDArray[np.bool_]
 
 BLOCK = 2**20  # bytes of a file at a time
 LONGEST = 2**24  # bytes; a longer record is torn, so that no record decides how much memory is needed
+GROWN = 2**26  # cells at a time: of an empty line in a wide file each is written anew
 _NEWLINE, _RETURN, _QUOTE = b'\n\r"'
 _MARK = 0xEF  # how a byte-order mark begins: parsers skip one where they start to read
 
@@ -57,13 +59,23 @@ class Layout:
             run = rest + piece
             end = self._last_end(run)
             if end:
-                yield run[:end]
+                yield from self._portions(run[:end])
             rest = run[end:]
             if len(rest) > LONGEST:  # torn, wherever blocks begin, and as open as it was
                 rest = self.delimiter * self.cells + rest.count(b'"') % 2 * b'"'
         if rest:
             left_open = self.multiline and rest.count(b'"') % 2
             yield self.empty if left_open else rest + b"\n"
+
+    def _portions(self, run: bytes) -> Iterator[bytes]:
+        """A run in runs of at most ``GROWN`` cells, or of one record."""
+        most = max(1, GROWN // self.cells)
+        if run.count(b"\n") <= most:
+            yield run
+            return
+        ends = _Marks.of(run, self).ends + 1
+        cuts = [0, *ends[most - 1 : -1 : most].tolist(), len(run)]
+        yield from (run[start:end] for start, end in itertools.pairwise(cuts))
 
     def _last_end(self, run: bytes) -> int:
         """Where the last whole record of a run ends; 0 if there is none."""

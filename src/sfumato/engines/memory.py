@@ -17,7 +17,7 @@ from sfumato.engines.tables import Columns, Table, open_table
 from sfumato.engines.totals import MOST_ROWS, Totals
 
 _HELD = 2**22  # numbers that are read at a time
-_KEPT = 2**24  # numbers of features that are kept between passes: 128 MiB; what is more is made again
+_KEPT = 2**30  # bytes of features that are kept between passes; what is more is made again in each
 
 
 class MemoryRecords(Sealed):
@@ -49,34 +49,54 @@ class MemoryRecords(Sealed):
     def blocks(self, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
         """Features of all records, as they were made in the first pass, and of how many, block by block."""
         if features in self._kept:
-            yield from self._kept[features]
+            yield from ((count, _unpacked(values)) for count, values in self._kept[features])
             return
         kept: list[tuple[int, Values]] | None = []
-        for block in self._made(features, rows):
+        size = 0
+        for count, values in self._made(features, rows):
             if kept is not None:
-                kept.append(block)
-                if len(kept) * features.block * features.width > _KEPT:
+                kept.append((count, _packed(values)))
+                size += sum(part.nbytes for part in kept[-1][1])
+                if size > _KEPT:
                     kept = None
-            yield block
+            yield count, values
         if kept is not None:
             self._kept[features] = kept
 
     def _made(self, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
-        """Full blocks, wherever the pieces of the table end, and a last one."""
-        waiting: list[Any] = []
-        count = 0
-        for columns in self._table.batches(features.box, rows):
-            numbers = features.read(columns)
-            waiting, count = [*waiting, numbers], count + len(numbers)
-            if count < features.block:
-                continue
-            joined = np.concatenate(waiting) if len(waiting) > 1 else numbers
-            for start in range(0, count - features.block + 1, features.block):
-                yield features.block, features.make(joined[start : start + features.block])
-            count %= features.block
-            waiting = [joined[len(joined) - count :]] if count else []
-        if count:
-            yield count, features.make(np.concatenate(waiting))
+        return blocks_of(self._table, features, rows)
+
+
+def blocks_of(table: Table, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
+    """Features of all records, and of how many: full blocks, wherever the pieces of the table end, and a last one."""
+    waiting: list[Any] = []
+    count = 0
+    for columns in table.batches(features.box, rows):
+        numbers = features.read(columns)
+        waiting, count = [*waiting, numbers], count + len(numbers)
+        if count < features.block:
+            continue
+        joined = np.concatenate(waiting) if len(waiting) > 1 else numbers
+        for start in range(0, count - features.block + 1, features.block):
+            yield features.block, features.make(joined[start : start + features.block])
+        count %= features.block
+        waiting = [joined[len(joined) - count :]] if count else []
+    if count:
+        yield count, features.make(np.concatenate(waiting))
+
+
+def _packed(values: Values) -> Values:
+    """The same numbers in half the room, where 32 bits hold them exactly: whole numbers of 20 bits are."""
+    found = []
+    for part in values:
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            short = part.astype(np.float32) if part.dtype == np.float64 else part
+        found.append(short if np.array_equal(short, part, equal_nan=True) else part)
+    return found
+
+
+def _unpacked(values: Values) -> Values:
+    return [part.astype(np.float64) if part.dtype == np.float32 else part for part in values]
 
 
 @dataclass(frozen=True)
@@ -102,12 +122,21 @@ class MemoryEngine:
     def fold(self, records: MemoryRecords, one: Pass) -> Totals:
         """What a pass adds up over all records."""
         totals, features = Totals(one.size, one.largest), one.features
-        # Wide records come in shorter chunks: what is held at once does not depend on how many columns there are.
-        rows = min(self.chunk_rows, MOST_ROWS, max(1, _HELD // one.box.dimension))
+        rows = rows_at_once(one, self.chunk_rows)
         if features is None:
             for columns in records.whole().batches(one.box, rows):
                 one.add(totals.part(len(columns[0])), columns)
         else:
-            for count, block in records.blocks(features, min(rows, 4 * features.block)):  # they stay in the cache
+            for count, block in records.blocks(features, rows):
                 one.add(totals.part(count), block)
         return totals
+
+
+def rows_at_once(one: Pass, most: int = 65_536) -> int:
+    """How many records are read at a time.
+
+    Wide records come in shorter chunks: what is held at once does not depend on how many columns there are. Those of
+    which features are made stay in the cache.
+    """
+    rows = min(most, MOST_ROWS, max(1, _HELD // one.box.dimension))
+    return rows if one.features is None else min(rows, 4 * one.features.block)

@@ -1,4 +1,4 @@
-"""Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, a stream of Arrow's, or a path to CSV or Parquet.
+"""Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, a dict of columns, a stream, a path to CSV or Parquet.
 
 Only the schema may raise. Whatever the *values* are, reading succeeds, and each record is read by a rule that
 looks at that record alone and leaves it in its place: an error, a type or an order that depends on a value is an unpaid
@@ -10,27 +10,37 @@ from __future__ import annotations
 import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.checks import did_you_mean
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
 from sfumato.core.whole import Sealed
+from sfumato.engines import frames
 from sfumato.engines.columns import (
+    Coded,
+    array_coded,
     array_doubles,
-    arrow_doubles,
-    arrow_identifiers,
+    arrow_coded,
     as_arrow,
-    as_doubles,
-    as_texts,
     check_kind,
+    check_values,
     clean_series,
-    identifiers,
+    clean_values,
+    coded,
+    joined,
+    keys,
+    read_array,
+    read_arrow,
+    read_series,
+    read_values,
     tabular,
 )
 from sfumato.engines.files import (
@@ -39,15 +49,26 @@ from sfumato.engines.files import (
     ParquetFile,
     check_header,
     check_pickable,
-    is_text,
+    holding,
     open_file,
     without_views,
 )
+from sfumato.engines.persons import rows_kept
 from sfumato.errors import ParameterTypeError, SchemaError
+from sfumato.values import collected, is_mapping, letters, objects, type_word
 
 Floats = NDArray[np.float64]
 Values = list[Any]
 Columns = Sequence[str] | Mapping[str, object] | None
+
+_NUMBERS = ("numbers", "dates")  # what an array of numbers may hold: dates as days since 1970
+
+
+class Schema(NamedTuple):
+    """All that is public of a table: one of the same kind without records, and what was declared of its columns."""
+
+    empty: Any
+    declared: Mapping[str, Column]
 
 
 class Table(Sealed, ABC):
@@ -78,6 +99,11 @@ class Table(Sealed, ABC):
         """The number of records."""
         return self._rows
 
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """What ``native`` looks like without its records."""
+
     @abstractmethod
     def batches(self, box: Box, rows: int) -> Iterator[Values]:
         """The box's columns in its order, at most ``rows`` records at a time, as they were read.
@@ -90,13 +116,19 @@ class Table(Sealed, ABC):
 class ArrayTable(Table):
     """An array whose columns have the names of a box, or an ``(X, y)`` pair: y is any column that X does not have."""
 
-    def __init__(self, native: Any, names: Sequence[str]) -> None:
+    def __init__(self, native: Any, box: Box) -> None:
         super().__init__(native, len(native[0] if isinstance(native, tuple) else native))
-        self._names = list(names)
+        self._names, self._box = list(box.names), box
 
     @cached_property
     def native(self) -> Any:  # whatever fit does, the caller's arrays stay
         return tuple(part.copy() for part in self._given) if isinstance(self._given, tuple) else self._given.copy()
+
+    @property
+    def schema(self) -> Schema:
+        given = self._given
+        empty = tuple(part[:0] for part in given) if isinstance(given, tuple) else given[:0]
+        return Schema(empty, dict(zip(self._names, self._box.columns, strict=True)))
 
     def batches(self, box: Box, rows: int) -> Iterator[Values]:
         kinds = dict(zip(box.names, box.columns, strict=True))
@@ -109,25 +141,60 @@ class ArrayTable(Table):
         matrix = np.asarray(array if array.ndim == 2 else array[:, None])
         if matrix.shape[1:] != (len(self._names),):
             raise SchemaError(f"the box has {len(self._names)} columns, the array has {matrix.shape[1]}")
-        if matrix.dtype.kind not in "iufb" or any(is_text(kinds[name]) for name in box.names if name not in others):
+        wanted = {holding(kinds[name]) for name in box.names if name not in others}
+        if not wanted <= ({"dates"} if matrix.dtype.kind in "MU" else {*_NUMBERS}):  # text is never made a number
             raise SchemaError(
-                f"the array must hold the columns {tuple(self._names)} as real numbers, its dtype is {array.dtype}"
+                f"the array must hold the columns {tuple(self._names)} as real numbers (datetime64 where all are "
+                f"dates), its dtype is {type_word(array.dtype)}"
             )
         columns = {name: matrix[:, self._names.index(name)] for name in box.names if name not in others}
         columns |= {name: self._response(y, kinds[name]) for name in others}
         for start in range(0, len(matrix), rows):
             part = [(columns[name][start : start + rows], kind) for name, kind in kinds.items()]
-            yield [values if is_text(kind) else array_doubles(values) for values, kind in part]
+            yield [read_array(values, kind) for values, kind in part]
 
     def _response(self, y: Any, kind: Column) -> NDArray[Any]:
         y = y.reshape(-1) if y.ndim == 2 else y
-        if y.ndim != 1 or len(y) != self.rows or (y.dtype.kind == "U") != is_text(kind):
-            wanted = "text" if is_text(kind) else "numbers"
-            raise SchemaError(f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {y.dtype}")
+        wanted = holding(kind)
+        if (
+            y.ndim != 1
+            or len(y) != self.rows
+            or wanted not in {"U": ("text",), "M": ("dates",)}.get(y.dtype.kind, _NUMBERS)
+        ):
+            raise SchemaError(
+                f"y must hold one value for each row, {wanted} as declared, got {y.ndim}-D {type_word(y.dtype)}"
+            )
         return np.asarray(y)
 
 
-class FrameTable(Table):
+class NamedTable(Table):
+    """A table in memory whose columns have names."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Of the columns."""
+
+    @abstractmethod
+    def check(self, name: str, kind: Column) -> None:
+        """Refuse a column whose type is not the declared one."""
+
+    @abstractmethod
+    def coded(self, name: str) -> Iterable[Coded]:
+        """The identifiers in a column."""
+
+    @abstractmethod
+    def picked(self, kept: NDArray[np.bool_]) -> Self:
+        """Some of the rows."""
+
+    def of_persons(self, unit: Person, kinds: Mapping[str, Column]) -> Self:
+        """The same, with the rows that count of each person; they are told apart before anything is cleaned."""
+        column = _person_column(unit, self.names)
+        hashed = _hashed(kinds, self.names, column, self.check)
+        return self.picked(rows_kept(unit, self.coded(column), hashed, self.batches))
+
+
+class FrameTable(NamedTable):
     """A data frame, of which ``declared`` columns are cleaned when the whole is asked for."""
 
     def __init__(self, frame: Any, declared: Mapping[str, Column]) -> None:
@@ -138,26 +205,133 @@ class FrameTable(Table):
 
     @cached_property
     def native(self) -> Any:
-        cleaned = [clean_series(self._frame[name], kind) for name, kind in self._declared.items()]
-        return (self._frame.with_columns(*cleaned) if cleaned else self._frame).to_native()
+        return self._cleaned(self._frame)
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(self._cleaned(self._frame[:0]), self._declared)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._frame.columns)
+
+    def check(self, name: str, kind: Column) -> None:
+        check_kind(self._frame[name], kind)
+
+    def coded(self, name: str) -> Iterable[Coded]:
+        return coded(self._frame[name])
+
+    def picked(self, kept: NDArray[np.bool_]) -> FrameTable:
+        return FrameTable(_picked(self._frame, kept), self._declared)
+
+    def _cleaned(self, frame: Any) -> Any:
+        cleaned = [clean_series(frame[name], kind) for name, kind in self._declared.items()]
+        native = (frame.with_columns(*cleaned) if cleaned else frame).to_native()
+        # What pandas writes into an Arrow table tells of all rows, also of those that do not count.
+        return native.replace_schema_metadata(None) if hasattr(native, "replace_schema_metadata") else native
 
     def batches(self, box: Box, rows: int) -> Iterator[Values]:
-        _check_names(box.names, self._frame.columns)
+        check_names(box.names, self._frame.columns)
         whole = [self._frame[name] for name in box.names]
         for series, kind in zip(whole, box.columns, strict=True):
             check_kind(series, kind)
         for start in range(0, len(self._frame), rows):
             part = [series[start : start + rows] for series in whole]
-            yield [
-                as_texts(series) if is_text(kind) else as_doubles(series)
-                for series, kind in zip(part, box.columns, strict=True)
-            ]
+            yield [read_series(series, kind) for series, kind in zip(part, box.columns, strict=True)]
+
+
+class ValuesTable(NamedTable):
+    """One column of numpy's, or of a list: then it holds objects, each of which is read by itself."""
+
+    def __init__(self, name: str, values: NDArray[Any], declared: Mapping[str, Column]) -> None:
+        super().__init__(values, len(values))
+        self._name, self._kind = name, declared.get(name)
+        if self._kind is not None:
+            check_values(name, values, self._kind)
+
+    @cached_property
+    def native(self) -> Any:
+        return self._cleaned(self._given)
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(self._cleaned(self._given[:0]), self._declared)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [self._name]
+
+    def check(self, name: str, kind: Column) -> None:
+        check_values(name, self._given, kind)
+
+    def coded(self, name: str) -> Iterable[Coded]:
+        found = list(keys(self._given))
+        return [(found, np.arange(len(found)))]
+
+    def picked(self, kept: NDArray[np.bool_]) -> ValuesTable:
+        found = self._given[kept]
+        if found.dtype.kind == "U":  # whose length is that of the longest of all
+            found = objects(letters(found).tolist())
+        return ValuesTable(self._name, found, self._declared)
+
+    @property
+    def _declared(self) -> Mapping[str, Column]:
+        return {} if self._kind is None else {self._name: self._kind}
+
+    def _cleaned(self, values: NDArray[Any]) -> Any:
+        return {self._name: values.copy() if self._kind is None else clean_values(values, self._kind)}
+
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        (kind,) = box.columns
+        check_values(self._name, self._given, kind)
+        for start in range(0, self.rows, rows):
+            yield [read_values(self._given[start : start + rows], kind)]
+
+
+class ColumnsTable(NamedTable):
+    """A dict of columns, each of them a table of its own."""
+
+    def __init__(self, columns: Mapping[str, NamedTable]) -> None:
+        super().__init__(columns, next(iter(columns.values())).rows)
+
+    def __repr__(self) -> str:
+        return "<private table of columns>"
+
+    @cached_property
+    def native(self) -> Any:
+        return {name: table.native[name] for name, table in self._given.items()}
+
+    @property
+    def schema(self) -> Schema:
+        found = {name: table.schema for name, table in self._given.items()}
+        declared = {name: kind for one in found.values() for name, kind in one.declared.items()}
+        return Schema({name: one.empty[name] for name, one in found.items()}, declared)
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self._given)
+
+    def check(self, name: str, kind: Column) -> None:
+        self._given[name].check(name, kind)
+
+    def coded(self, name: str) -> Iterable[Coded]:
+        return self._given[name].coded(name)  # type: ignore[no-any-return]
+
+    def picked(self, kept: NDArray[np.bool_]) -> ColumnsTable:
+        return ColumnsTable({name: table.picked(kept) for name, table in self._given.items()})
+
+    def batches(self, box: Box, rows: int) -> Iterator[Values]:
+        check_names(box.names, list(self._given))
+        kinds = zip(box.names, box.columns, strict=True)
+        parts = [self._given[name].batches(Box({name: kind}), rows) for name, kind in kinds]
+        for found in zip(*parts, strict=True):
+            yield [values for (values,) in found]
 
 
 class FileTable(Table):
     """A file, which is read when records are asked for, and only as far as they are.
 
-    ``kept`` says which rows belong to their person's first; it is one byte for each row of the file.
+    ``kept`` says which rows of persons count; it is one byte for each row of the file.
     """
 
     def __init__(self, file: File, declared: Mapping[str, Column], kept: NDArray[np.bool_] | None = None) -> None:
@@ -171,9 +345,27 @@ class FileTable(Table):
     @cached_property
     def native(self) -> Any:
         whole = self._file.whole(self._declared)
-        kept = whole if self._kept is None else whole.filter(self._kept)
+        kept = whole if self._kept is None else frames.by_itself(whole.filter(self._kept))
         self.__dict__["rows"] = kept.num_rows  # nobody need count them again
         return FrameTable(nw.from_native(kept, eager_only=True), self._declared).native
+
+    @property
+    def schema(self) -> Schema:
+        empty = nw.from_native(self._file.empty(self._declared), eager_only=True)
+        return FrameTable(empty, self._declared).schema
+
+    def of_persons(self, unit: Person, kinds: Mapping[str, Column]) -> FileTable:
+        """The same, with the rows that count of each person."""
+        file = self._file
+        column = _person_column(unit, file.names)
+        if isinstance(file, ParquetFile):
+            check_pickable(file.schema)
+        hashed = _hashed(kinds, file.names, column, lambda name, kind: file.check({name: kind}))
+        return FileTable(file, self._declared, rows_kept(unit, self.coded(column), hashed, self.batches))
+
+    def coded(self, name: str) -> Iterable[Coded]:
+        """The identifiers in a column."""
+        return itertools.chain.from_iterable(map(arrow_coded, joined(self._file.stored(name))))
 
     @cached_property
     def rows(self) -> int:
@@ -181,15 +373,13 @@ class FileTable(Table):
 
     def batches(self, box: Box, rows: int) -> Iterator[Values]:
         kinds = dict(zip(box.names, box.columns, strict=True))
-        _check_names(box.names, self._file.names)
+        check_names(box.names, self._file.names)
         self._file.check(kinds)
         seen = 0
         for batch in self._file.batches(box.names, kinds):
             kept = batch if self._kept is None else batch.filter(self._kept[seen : seen + batch.num_rows])
             seen += batch.num_rows
-            columns = [
-                kept.column(name) if is_text(kind) else arrow_doubles(kept.column(name)) for name, kind in kinds.items()
-            ]
+            columns = [read_arrow(kept.column(name), kind) for name, kind in kinds.items()]
             for start in range(0, kept.num_rows, rows):
                 yield [column[start : start + rows] for column in columns]
         if self._kept is None:
@@ -199,76 +389,99 @@ class FileTable(Table):
 def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Table:
     """Open the data and check the schema; records are cleaned, and those of a file read, when they are asked for.
 
-    To find each person's first rows, the column that tells persons apart is read at once; a file's other columns
-    are not.
+    To find out which rows of each person count, the column that tells persons apart is read at once, and the columns of
+    the box and of ``columns`` with bounds if somebody has too many rows.
 
     ``columns`` are the data columns that must be there: names, or names with bounds as in a box. By default they
     are those of the box. An unnamed box, an array and an ``(X, y)`` pair have no names to check.
     """
     if data is None:
         raise ParameterTypeError("data must be a table, an array or a path, got data=None")
-    declared = dict(zip(box.names, box.columns, strict=True)) if box.named else {}
+    kinds, declared, needed = declarations(box, columns)
+    data = collected(data)
+    if isinstance(data, tuple):
+        return _open_pair(data, box, unit)
+    if isinstance(data, np.ndarray):
+        return _open_array(data, box, unit)
+    if isinstance(data, str | os.PathLike | Csv):
+        table: FileTable | NamedTable = _open_path(data, declared, needed, unit)
+    elif is_mapping(data):
+        table = _open_columns(data, declared, needed)
+    elif nw.dependencies.is_into_series(data) or frames.is_arrow_column(data):
+        table = _open_columns({frames.name_of(data, box): data}, declared, needed)
+    else:
+        table = _open_frame(frames.as_frame(data), declared, needed)
+    return table.of_persons(unit, kinds) if isinstance(unit, Person) else table
+
+
+def declarations(box: Box, columns: Columns) -> tuple[dict[str, Column], dict[str, Column], list[str]]:
+    """All columns with bounds, those of them whose names the data must use, and the names that must be there."""
+    kinds = dict(zip(box.names, box.columns, strict=True))
+    declared = dict(kinds) if box.named else {}
     needed = list(declared) if columns is None else list(columns)
     if isinstance(columns, Mapping):
-        declared |= dict(zip(columns, Box(columns).columns, strict=True))
-    if isinstance(data, str | os.PathLike):
-        return _open_path(os.fspath(data), declared, needed, unit)
-    if isinstance(data, Csv):
-        return _open_path(data, declared, needed, unit)
-    if isinstance(data, tuple):
-        return _open_pair(data, box.names, unit)
-    if isinstance(data, np.ndarray):
-        return _open_array(data, box.names, unit)
-    return _open_frame(_as_frame(data), declared, needed, unit)
+        bounded = dict(zip(columns, Box(columns).columns, strict=True))
+        declared, kinds = declared | bounded, kinds | bounded
+    return kinds, declared, needed
 
 
-def _as_frame(data: Any) -> Any:
-    """Whatever narwhals knows, or hands its records on as a stream of Arrow's (the result of a query, for one)."""
+def _open_columns(given: Mapping[Any, Any], declared: Mapping[str, Column], needed: Sequence[str]) -> ColumnsTable:
+    """Columns of one length, each of a type that says how its values are read, or a list of any values."""
+    if not given or not all(isinstance(name, str) for name in given):
+        raise SchemaError("a dict of columns needs at least one, and names that are text")
+    found = {name: _one_column(name, values) for name, values in given.items()}
+    if len({len(values) for values in found.values()}) > 1:
+        raise SchemaError("the columns of the data must be as long as each other")
+    check_names(needed, list(found))
+    return ColumnsTable({name: _alone(name, values, declared) for name, values in found.items()})
+
+
+def _alone(name: str, values: Any, declared: Mapping[str, Column]) -> NamedTable:
+    return ValuesTable(name, values, declared) if isinstance(values, np.ndarray) else FrameTable(values, declared)
+
+
+def _one_column(name: str, values: Any) -> Any:
+    """An array of one axis, or a frame of one column."""
+    if isinstance(values, list | tuple):
+        return objects(values)
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iufbMUO":
+        return frames.without_mask(values)
     try:
-        return nw.from_native(tabular(data), eager_only=True)
-    except nw.exceptions.DuplicateError:
-        raise SchemaError("two columns of the data have the same name") from None
+        series = nw.from_native(tabular(values), series_only=True)
     except TypeError:
-        if hasattr(type(data), "__arrow_c_stream__") and not nw.dependencies.is_into_series(data):
-            return _as_frame(_read_stream(data))
-        raise ParameterTypeError(
-            "data must be a numpy array, an (X, y) pair, a pandas, polars or pyarrow table, anything else with "
-            f"__arrow_c_stream__, a path to CSV or Parquet, or an sf.Csv, got {type(data).__name__}"
-        ) from None
+        kind = (
+            f"a {values.ndim}-D array of {type_word(values.dtype)}"
+            if isinstance(values, np.ndarray)
+            else type(values).__name__
+        )
+        raise SchemaError(f"column {name!r} must be a list, an array of one axis or a series, got {kind}") from None
+    return _without_views(series.alias(name).to_frame())
 
 
-def _read_stream(data: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.table(data)
-    except Exception as error:  # what a query says when it fails may hold values of records
-        raise SchemaError(
-            f"{type(data).__name__}: its stream cannot be read as a table ({type(error).__name__})"
-        ) from None
-
-
-def _open_path(path: str | Csv, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
-    file = open_file(path)
+def _open_path(path: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> FileTable:
+    file = open_file(path if isinstance(path, Csv) else os.fspath(path))
     check_header(file, [*needed, str(unit.column)] if isinstance(unit, Person) else needed)
-    _check_names(needed, file.names)
+    check_names(needed, file.names)
     file.check(declared)
-    if not isinstance(unit, Person):
-        return FileTable(file, declared)
-    column = _person_column(unit, file.names)
-    if isinstance(file, ParquetFile):
-        check_pickable(file.schema)
-    whole = itertools.chain.from_iterable(map(arrow_identifiers, file.stored(column)))
-    return FileTable(file, declared, unit.rows_kept(whole))
+    return FileTable(file, declared)
 
 
-def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str], unit: Unit) -> Table:
-    _check_names(needed, frame.columns)
-    frame = _without_views(frame)
-    if isinstance(unit, Person):  # before cleaning, which could make two identifiers one
-        column = _person_column(unit, frame.columns)
-        frame = _picked(frame, unit.rows_kept(identifiers(frame[column])))
-    return FrameTable(frame, declared)
+def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str]) -> FrameTable:
+    check_names(needed, frame.columns)
+    return FrameTable(_without_views(frame), declared)
+
+
+def _hashed(
+    kinds: Mapping[str, Column], names: Sequence[str], person: str, check: Callable[[str, Column], None]
+) -> dict[str, Column]:
+    """The columns by which a person's rows are told apart: those with bounds that the data have, as their types fit."""
+    found = {}
+    for name, kind in kinds.items():
+        if name in names and name != person:
+            with suppress(SchemaError):
+                check(name, kind)
+                found[name] = kind
+    return found
 
 
 def _without_views(frame: Any) -> Any:
@@ -292,72 +505,96 @@ def _picked(frame: Any, kept: NDArray[np.bool_]) -> Any:
     """Some rows of a frame; what types its columns have decides whether that can be done, and no value does."""
     if frame.implementation.is_pyarrow():
         check_pickable(frame.to_native().schema)
-        return nw.from_native(frame.to_native().filter(kept), eager_only=True)
+        return nw.from_native(frames.by_itself(frame.to_native().filter(kept)), eager_only=True)
+    if frame.implementation.is_pandas_like():
+        return nw.from_native(_picked_of_pandas(frame, kept), eager_only=True)
+    if not len(frame):  # no rows are no condition, and would be refused
+        return frame
+    found = frame.filter(kept.tolist()).to_native()
+    return nw.from_native(found.rechunk() if hasattr(found, "rechunk") else found, eager_only=True)
+
+
+def _picked_of_pandas(frame: Any, kept: NDArray[np.bool_]) -> Any:
+    """The same, with labels, and with categories, that do not tell of the other rows."""
+    import pyarrow as pa
+
     stored = {name: array for name in frame.columns if (array := as_arrow(frame[name])) is not None}
-    if (
-        stored and frame.implementation.is_pandas_like()
-    ):  # pandas would put chunks together, which fails for some values
-        import pyarrow as pa
+    check_pickable(pa.schema([(name, array.type) for name, array in stored.items()]))
+    native = frame.to_native()
+    picked = {name: native[name].array[kept] for name in stored}  # pandas would put chunks together, and may fail
+    for name, array in picked.items():
+        if pa.types.is_dictionary(stored[name].type):
+            picked[name] = type(array)(frames.used_entries(pa.chunked_array(array.__arrow_array__())))
+    rest = native.drop(columns=list(stored)).iloc[kept].reset_index(drop=True)
+    for name in rest.columns:
+        if hasattr(rest[name].array, "remove_unused_categories"):
+            picked[name] = frames.used_categories(rest[name].array)
+    for name, array in picked.items():
+        rest[name] = array
+    return rest[list(frame.columns)]
 
-        check_pickable(pa.schema([(name, array.type) for name, array in stored.items()]))
-        native = frame.to_native()
-        picked = {name: native[name].array[kept] for name in stored}  # chunk by chunk
-        rest = native.drop(columns=list(stored)).iloc[kept].reset_index(drop=True)
-        return nw.from_native(rest.assign(**picked)[list(frame.columns)], eager_only=True)
-    return frame.filter(kept.tolist()) if len(frame) else frame  # no rows are no condition, and would be refused
 
-
-def _check_names(needed: Sequence[str], names: Sequence[str]) -> None:
+def check_names(needed: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse data that lack a column."""
     missing = [name for name in needed if name not in names]
     if missing:
         raise SchemaError(
-            f"the data have no column {missing[0]!r} (they have {list(names)}); name the columns of the data in the "
-            "box, or, where the function's inputs are not data columns, in BlackBox(columns=[...])"
+            f"the data have no column {missing[0]!r} (they have {list(names)}){did_you_mean(missing[0], names)}; name "
+            "the columns of the data in the box, or, where the function's inputs are not data columns, in "
+            "BlackBox(columns=[...])"
         )
 
 
 def _person_column(unit: Person, names: Sequence[str]) -> str:
     if unit.column not in names:
-        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {list(names)}")
+        near = did_you_mean(unit.column, names)
+        raise SchemaError(f"the data have no column {unit.column!r} to tell persons apart: {list(names)}{near}")
     return str(unit.column)
 
 
-def _open_pair(pair: tuple[Any, ...], names: Sequence[str], unit: Unit) -> Table:
+def _open_pair(pair: tuple[Any, ...], box: Box, unit: Unit) -> Table:
     if len(pair) != 2:
         raise ParameterTypeError(f"a tuple of data must be an (X, y) pair, got {len(pair)} entries")
     first, second = pair
     for name, part in (("X", first), ("y", second)):
         # A list has no type of its own: one value would decide how all others are read.
-        if not isinstance(part, np.ndarray) or part.dtype.kind not in "iufbU":
-            kind = f"an array of {part.dtype}" if isinstance(part, np.ndarray) else type(part).__name__
+        if not isinstance(part, np.ndarray) or part.dtype.kind not in "iufbMU":
+            kind = f"an array of {type_word(part.dtype)}" if isinstance(part, np.ndarray) else type(part).__name__
             raise ParameterTypeError(f"{name} must be a numpy array of numbers or text, got {kind}")
     if first.ndim == 0 or second.ndim == 0 or len(first) != len(second):
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return ArrayTable((_unmasked(first), _unmasked(second)), names)
+    return ArrayTable((_unmasked(first), _unmasked(second)), box)
 
 
-def _open_array(array: NDArray[Any], names: Sequence[str], unit: Unit) -> Table:
-    if array.ndim not in (1, 2) or array.dtype.kind not in "iufb":
-        raise SchemaError(f"an array must be 1-D or 2-D real numbers, got {array.ndim}-D, dtype {array.dtype}")
-    if isinstance(unit, Person):
-        if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
-            raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
-        array = array[unit.rows_kept(_array_identifiers(array, unit.column))]
-    return ArrayTable(_unmasked(array), names)
-
-
-def _array_identifiers(array: NDArray[Any], column: int) -> list[Any]:
-    """One column; what is masked is nobody's, whatever number the mask hides."""
-    names = np.asarray(array)[:, column].astype(object)
-    names[np.ma.getmaskarray(array)[:, column]] = None
-    return list(names.tolist())
+def _open_array(array: NDArray[Any], box: Box, unit: Unit) -> Table:
+    dates = array.dtype.kind == "M" and all(holding(kind) == "dates" for kind in box.columns)
+    if array.ndim not in (1, 2) or not (dates or array.dtype.kind in "iufb"):
+        raise SchemaError(
+            "an array must be 1-D or 2-D real numbers (datetime64 for a box of dates), "
+            f"got {array.ndim}-D, dtype {type_word(array.dtype)}"
+        )
+    table = ArrayTable(_unmasked(array), box)
+    if not isinstance(unit, Person):
+        return table
+    if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
+        raise SchemaError(f"an array has no column {unit.column!r} to tell persons apart; give its position")
+    fits = array.shape[1] == box.dimension and all(holding(kind) in _NUMBERS for kind in box.columns)
+    kinds = dict(zip(box.names, box.columns, strict=True)) if fits else {}
+    kinds.pop(box.names[unit.column] if fits else "", None)
+    names, hidden = np.asarray(array)[:, unit.column], np.ma.getmaskarray(array)[:, unit.column]
+    kept = rows_kept(unit, [array_coded(names, hidden)], kinds, table.batches)
+    return ArrayTable(_unmasked(array[kept]), box)
 
 
 def _unmasked(array: NDArray[Any]) -> NDArray[Any]:
     """What is masked is missing."""
     if not isinstance(array, np.ma.MaskedArray):
         return array
-    text = array.dtype.kind == "U"
-    return np.asarray(np.ma.filled(array if text else array_doubles(array), "" if text else np.nan))
+    if array.dtype.kind == "O":
+        plain = np.array(np.ma.getdata(array))
+        plain[np.ma.getmaskarray(array)] = None
+        return plain
+    blank: Any = {"U": "", "M": np.datetime64("NaT")}.get(array.dtype.kind)
+    return np.asarray(np.ma.filled(array_doubles(array), np.nan) if blank is None else np.ma.filled(array, blank))

@@ -54,6 +54,17 @@ class Totals(Sealed):
         found.rows = self.rows + other.rows
         return found
 
+    def packed(self) -> bytes:
+        """The sums as a worker sends them; who gets them makes totals of them again."""
+        return self._whole().packed()
+
+    @classmethod
+    def received(cls, limbs: bytes, rows: int, size: int, largest: int) -> Totals:
+        """Totals that a worker has packed."""
+        found = cls(size, largest)
+        found._saved, found.rows = Wide.unpacked(limbs, size), rows
+        return found
+
     def wide(self) -> Wide:
         """The sums, for the target on its way to a ``Private`` vector, and for nobody else."""
         assert self._largest <= LARGEST_STEP, "sums of numbers as large as these do not pass the door"  # public

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.core.box import Interval
 from sfumato.estimators.classifiers import PrivateClassifier
 from sfumato.estimators.density import SMALLEST

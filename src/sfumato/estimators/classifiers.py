@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.bases.machine.losses import Logistic
-from sfumato.errors import ParameterError
+from sfumato.checks import positive_number, shown
+from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateLearner, PrivateSupervised
 from sfumato.releases.machine.response import Response
+from sfumato.targets.machine.machine import KernelMachine
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +61,51 @@ class PrivateClassifier(ClassifierMixin, PrivateSupervised):  # type: ignore[mis
 class DecidingClassifier(PrivateClassifier, PrivateLearner):
     """A classifier that decides by the sign, or the largest, of published functions."""
 
+    class_weight: Any
+    prior: Any
+
+    def _target(self, declared: dict[str, Any]) -> KernelMachine:
+        self._weights(declared["classes"])
+        return replace(super()._target(declared), prior=self._given_prior(declared["classes"]))
+
+    def _given_prior(self, classes: list[Any]) -> Any:
+        """Shares of the declared classes in sorted order: a list is in the order in which they were declared."""
+        if isinstance(self.prior, str) or not isinstance(self.prior, Sequence | np.ndarray):
+            return self.prior
+        told = Response("y", self.classes).classes or ()
+        if len(self.prior) != len(told):
+            return self.prior  # which the target refuses
+        known = dict(zip(told, self.prior, strict=True))
+        return [known[label] for label in classes]
+
+    def _weights(self, classes: Sequence[Any]) -> list[float] | str | None:
+        """``class_weight`` as the release takes it, in the order of the classes."""
+        given = self.class_weight
+        if given is None or (isinstance(given, str) and given == "balanced"):
+            return given
+        if not isinstance(given, Mapping):
+            raise ParameterTypeError.of(
+                "class_weight", f"must be None, 'balanced' or a dict of classes to weights, got {shown(given)}"
+            )
+        unknown = [label for label in given if label not in classes]
+        if unknown:
+            raise ParameterError.of("class_weight", f"must name declared classes {list(classes)}, got {unknown[0]!r}")
+        return [positive_number("a weight of class_weight", given.get(label, 1.0)) for label in classes]
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """``(n_samples,)``: the class at each public point, with mistakes weighed by ``class_weight``."""
+        points = self._inside(X)
+        return self.release_.predict(points, weights=self._weights(self.release_.classes or ()))
+
+    def certain(self, X: Any, confidence: float = 0.95) -> NDArray[np.bool_]:  # noqa: N803
+        """``(n_samples,)``: whether the predicted class is surely the one that no noise would have given.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise of ``fit``, it is so at every one of
+        these points that is said to be certain.
+        """
+        points = self._inside(X)
+        return self.release_.certain(points, confidence, weights=self._weights(self.release_.classes or ()))
+
     def decision_function(self, X: Any) -> Floats:  # noqa: N803
         """``(n_samples,)`` for two classes, positive for the second; ``(n_samples, n_classes)`` for more."""
         points = self._inside(X)
@@ -83,19 +131,21 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     Parameters
     ----------
     loss
-        ``"hinge"``, ``"logistic"`` (which has ``predict_proba``), ``"smoothed-hinge"``, ``"squared"``, ``"huber"``, or
+        ``"logistic"`` (which has ``predict_proba``), ``"hinge"``, ``"smoothed-hinge"``, ``"squared"``, ``"huber"``, or
         an object such as ``sf.UserLoss(...)``.
     kernel
         ``"rbf"``, ``"poly"``, ``"matern"``, ``"linear"``, or an object such as ``sf.RBF(gamma=0.5)``. It acts on
-        features in box widths from the middle of the bounds, or on ``x / max_norm``.
+        features in box widths from the middle of the bounds, or on ``x / max_norm``. ``"auto"``: a linear kernel, or
+        in few columns an RBF of one of several widths, whichever has less predicted error.
     gamma, degree, coef0
-        Of the names ``"rbf"`` (gamma) and ``"poly"``: ``(gamma <x, z> + coef0) ** degree``.
+        Of the names ``"rbf"`` (gamma, 0.5 by default) and ``"poly"`` (1): ``(gamma <x, z> + coef0) ** degree``.
     C
         How much the **mean** loss weighs: scikit-learn's ``C`` multiplies the sum, so this one is n times theirs.
         ``"auto"`` follows a public rule.
     bounds
-        Public limits, never inferred from X: an ``sf.Box``; a dict of column names to ``(low, high)``; a list of
-        ``(low, high)``, one per column; or one pair for every column. Records and points outside are moved to them.
+        Public limits, never inferred from X: an ``sf.Box``; a dict of column names to ``(low, high)`` or, in a
+        data frame, ``sf.Categorical([...])``; a list of these, one per column; or one pair for every column. Records
+        and points outside are moved to them.
     classes
         All labels that y could hold, text or numbers, never inferred from y. Two or more; a record with another label
         contributes nothing. They are put in order, as ``classes_`` has them.
@@ -114,6 +164,13 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
         Records are also scaled back to this Euclidean norm; the bounds must then contain 0.
     expected_rows
         A public guess of the number of rows, where that number itself is private.
+    class_weight
+        What a mistake costs in each class: None, a dict, or ``"balanced"``, by the classes' published shares. It
+        moves the thresholds of ``predict`` and costs no privacy; scores and chances stay. For ``loss="logistic"``.
+    prior
+        The classes' shares, from which a logistic loss starts: ``"auto"`` publishes noisy counts of the classes first,
+        for a small part of ``epsilon``; a list, in the order of ``classes``, if you know them without looking at the
+        data; ``"even"`` for none.
 
     Attributes
     ----------
@@ -136,13 +193,13 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     ['left', 'right']
     """
 
-    loss: Any = "hinge"
+    loss: Any = "logistic"
     _: KW_ONLY
-    kernel: Any = "rbf"
-    gamma: float = 0.5
+    kernel: Any = "auto"
+    gamma: float | None = None
     degree: int = 3
     coef0: float = 1.0
-    C: float | str = 1.0
+    C: float | str = "auto"
     bounds: Any = None
     classes: Any = None
     epsilon: float = 1.0
@@ -154,6 +211,8 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
     mechanism: str = "auto"
     max_norm: float | None = None
     expected_rows: int | None = None
+    class_weight: Any = None
+    prior: Any = "auto"
 
 
 @dataclass(eq=False, repr=False)
@@ -199,10 +258,12 @@ class PrivateLogisticRegression(LinearLearner, DecidingClassifier):
     mechanism: str = "auto"
     max_norm: float | None = None
     expected_rows: int | None = None
+    class_weight: Any = None
+    prior: Any = "auto"
 
     @property
     def coef_(self) -> Floats:
-        """The slopes of ``decision_function`` in the features' units."""
+        """The slopes of ``decision_function`` in the features' units; one for each category (``release_.terms``)."""
         return self.release_.linear()[0]
 
     @property

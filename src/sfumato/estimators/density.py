@@ -11,7 +11,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.checks import positive_integer
 from sfumato.core.box import Periodic
 from sfumato.core.privacy import Privacy
@@ -144,6 +144,8 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
         """``(n_samples, n_features)`` made-up records from the published density; they cost no further privacy.
 
+        As scikit-learn's, they are blurred by the kernel; ``release_.sample`` draws from the measure behind it.
+
         Parameters
         ----------
         random_state
@@ -156,4 +158,4 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
             generator = check_random_state(random_state)
         except ValueError as error:
             raise ParameterError(f"random_state: {error}") from None
-        return self.release_.sample(count, seed=int(generator.randint(2**53, dtype=np.int64)))
+        return self.release_.sample(count, seed=int(generator.randint(2**53, dtype=np.int64)), of="surface")

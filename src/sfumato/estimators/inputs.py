@@ -7,7 +7,7 @@ and so answers questions about single records that nobody paid for.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -18,13 +18,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sfumato.core.box import Box, Categorical, Column
+from sfumato.checks import did_you_mean
+from sfumato.core.box import Box, Categorical, Column, Date
+from sfumato.dates import as_moments
 from sfumato.engines.cells import positions
 from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-from sfumato.values import doubles, rows_of
+from sfumato.values import collected, doubles, is_mapping, rows_of, silently, type_word
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Features:
             return self.data
         return self.data.set_axis(list(box.names), axis=1)  # only frames like pandas' have such columns
 
+    @silently()
     def columns(self, box: Box) -> list[NDArray[Any]]:
         """The columns in the order of the box: doubles, NaN where one is missing, and text as ``declared_texts``."""
         table = open_table(self.table(box), box, "row")  # which looks at types, also where there are no rows
@@ -62,7 +65,8 @@ class Features:
             return self.data, response
         columns = self.columns(box)
         if any(is_text(kind) for kind in box.columns):
-            return pa.table({**dict(zip(box.names, columns, strict=True)), name: response})
+            kept = [as_moments(v) if isinstance(c, Date) else v for v, c in zip(columns, box.columns, strict=True)]
+            return pa.table({**dict(zip(box.names, kept, strict=True)), name: response})
         return np.stack(columns, axis=1), response
 
 
@@ -81,7 +85,9 @@ def read_features(data: Any, width: int | None = None) -> Features:
     """
     if sparse.issparse(data):
         raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
-    data = tabular(data)
+    data = tabular(collected(data))
+    if is_mapping(data):
+        return _dict_features(data)
     try:
         frame = nw.from_native(data, eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -95,6 +101,16 @@ def read_features(data: Any, width: int | None = None) -> Features:
     if features.width == 0:
         raise SchemaError(f"found 0 feature(s) (shape=({features.rows}, 0)) while a minimum of 1 is required.")
     return features
+
+
+def _dict_features(columns: Mapping[Any, Any]) -> Features:
+    """A dict of columns; that they are as long as each other is looked at when they are opened."""
+    if not columns:
+        raise SchemaError("found 0 feature(s) (shape=(0, 0)) while a minimum of 1 is required.")
+    names = _text_names(list(columns))
+    if names is None or not all(hasattr(type(values), "__len__") for values in columns.values()):
+        raise SchemaError("X must be a dict of columns that have names, each a list, an array or a series")
+    return Features(columns, names, len(next(iter(columns.values()))), len(columns))
 
 
 def _text_names(names: Sequence[Any]) -> tuple[str, ...] | None:
@@ -129,7 +145,7 @@ def _array_features(data: Any) -> Features:
         raise SchemaError("Complex data not supported: X must hold real numbers")
     if array.dtype.kind not in "iufbO":
         raise SchemaError(
-            f"X must hold real numbers, got dtype {array.dtype}: convert it where you read the data, as "
+            f"X must hold real numbers, got dtype {type_word(array.dtype)}: convert it where you read the data, as "
             "what a single value can be converted to is private"
         )
     if array.ndim != 2:
@@ -177,7 +193,7 @@ def public_box(bounds: Any, features: Features) -> tuple[Box, bool]:
         if unknown:
             raise SchemaError(
                 f"the feature names must be those of bounds, {list(box.names)}, in any order; X has "
-                f"{list(features.names)}"
+                f"{list(features.names)}{did_you_mean(unknown[0], {*features.names, *box.names} - {unknown[0]})}"
             )
         return box, True
     if box.dimension != features.width:

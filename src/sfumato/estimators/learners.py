@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.bases.base import Basis
+from sfumato.bases.machine.coordinates import coded, decoded
 from sfumato.bases.machine.kernels import RBF, Kernel, LinearKernel, Polynomial, kernel_of
 from sfumato.bases.machine.landmarks import Landmarks
 from sfumato.checks import shown
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical
 from sfumato.core.privacy import Privacy
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 from sfumato.estimators.base import PrivateEstimator
@@ -25,6 +26,7 @@ from sfumato.estimators.surroundings import warn_of_unpaid_learning
 from sfumato.pipeline import release
 from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.machine.response import Response
+from sfumato.targets.machine.examples import places_of
 from sfumato.targets.machine.machine import KernelMachine
 
 
@@ -86,14 +88,18 @@ class PrivateSupervised(PrivateEstimator, ABC):
     def _inside(self, data: Any) -> Any:
         """Public points as the release takes them, moved into the bounds by the rule that moves records."""
         check_is_fitted(self)
-        points = self.release_.box.clean(np.stack(self._columns(data, depth=5), axis=1))
+        box, columns = self.release_.box, self._columns(data, depth=5)
+        found = [
+            places_of(v, c) if isinstance(c, Categorical) else v for v, c in zip(columns, box.columns, strict=True)
+        ]
+        points = coded(box).clean(np.stack(found, axis=1))
         missing = np.flatnonzero(np.isnan(points).any(axis=1))
         if missing.size:
             raise OutsideBoxError(
                 f"Input X contains NaN in {missing.size} of {len(points)} rows, the first is row {missing[0]}: there "
-                "is no prediction without all features; drop or fill such rows"
+                "is no prediction without all features, or from undeclared categories; drop or fill such rows"
             )
-        return points
+        return decoded(box, points)
 
     @abstractmethod
     def _target(self, declared: dict[str, Any]) -> Any:
@@ -131,8 +137,8 @@ class PrivateLearner(PrivateSupervised):
         return KernelMachine(self.loss, self._kernel(), self.C, **declared, **settings)
 
     @abstractmethod
-    def _kernel(self) -> Kernel:
-        """The kernel that the parameters describe."""
+    def _kernel(self) -> Kernel | str:
+        """The kernel that the parameters describe; by name where the box decides the rest."""
 
     def _domain(self, box: Box) -> Box:
         return with_max_norm(box, self.max_norm)
@@ -142,20 +148,23 @@ class KernelLearner(PrivateLearner):
     """A learner with a kernel, in the span of public landmarks."""
 
     kernel: Any
-    gamma: float
+    gamma: float | None
     degree: int
     coef0: float
     landmarks: Any
     rank: int | None
 
-    def _kernel(self) -> Kernel:
-        if isinstance(self.kernel, str) and self.kernel == "rbf":
-            return RBF(self._gamma())
+    def _kernel(self) -> Kernel | str:
+        gamma = self._gamma()
+        if isinstance(self.kernel, str) and (self.kernel == "rbf" or (self.kernel == "auto" and gamma is not None)):
+            return RBF() if gamma is None else RBF(gamma)
         if isinstance(self.kernel, str) and self.kernel in ("poly", "polynomial"):
-            return Polynomial(self.degree, self._gamma(), self.coef0)
+            return Polynomial(self.degree, 1.0 if gamma is None else gamma, self.coef0)
+        if isinstance(self.kernel, str) and self.kernel in ("auto", "linear"):
+            return self.kernel
         return kernel_of(self.kernel)
 
-    def _gamma(self) -> float:
+    def _gamma(self) -> float | None:
         if isinstance(self.gamma, str):
             raise ParameterTypeError(
                 f"gamma must be a number, got gamma={shown(self.gamma)}: scikit-learn's words read the private records"
@@ -165,7 +174,7 @@ class KernelLearner(PrivateLearner):
     def _basis(self) -> Basis | str:
         if self.landmarks is None and self.rank is None:
             return "auto"
-        if isinstance(self._kernel(), LinearKernel):
+        if isinstance(self._kernel(), LinearKernel) or self._kernel() == "linear":
             raise ParameterError("landmarks and rank are not for a linear kernel, which lives in the features as given")
         return Landmarks(self.landmarks, self.rank)
 
@@ -175,12 +184,12 @@ class LinearLearner(PrivateLearner):
 
     fit_intercept: bool
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> Kernel | str:
         if not isinstance(self.fit_intercept, bool | np.bool_):
             raise ParameterTypeError(
                 f"fit_intercept must be True or False, got fit_intercept={shown(self.fit_intercept)}"
             )
-        return LinearKernel(1.0 if self.fit_intercept else 0.0)
+        return "linear" if self.fit_intercept else LinearKernel(0.0)
 
 
 def with_max_norm(box: Box, max_norm: float | None) -> Box:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.errors import ParameterError
 from sfumato.estimators.learners import KernelLearner, LinearLearner, PrivateSupervised
 

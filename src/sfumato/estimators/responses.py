@@ -20,7 +20,7 @@ from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
 from sfumato.errors import SchemaError
 from sfumato.estimators.inputs import declared_texts, read_features
-from sfumato.values import doubles, readable
+from sfumato.values import doubles, is_row, readable, type_word
 
 
 def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
@@ -74,7 +74,9 @@ def _of_array(y: Any, column: Column) -> NDArray[Any]:
     if kind == "c":
         raise SchemaError("Complex data not supported: y must hold real numbers or text")
     if kind not in ("UTO" if text else "iufbTO"):  # T: numpy's text of any length
-        raise SchemaError(f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {array.dtype}")
+        raise SchemaError(
+            f"y must hold {'text' if text else 'numbers'}, as was declared, got dtype {type_word(array.dtype)}"
+        )
     if text:
         return declared_texts(np.ma.filled(array, "") if kind == "U" else array.tolist(), column)
     return doubles(array)
@@ -94,7 +96,4 @@ def _entries(y: Any) -> NDArray[Any]:
 
 def _entry(value: Any) -> Any:
     """What a row of one value holds."""
-    try:
-        return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-    except Exception:  # an object may raise whatever it is asked
-        return None
+    return value[0] if is_row(value) and len(value) == 1 else value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.accounting.charging import Payer
+from sfumato.accounting.charge import Payer
 from sfumato.bases.density.binning import LARGEST_DIMENSION
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError

@@ -10,6 +10,7 @@ import numpy as np
 
 from sfumato.bases.moments.quadrature import category_values
 from sfumato.core.box import Box, Categorical, Interval
+from sfumato.dates import as_days, is_date
 from sfumato.errors import ParameterError
 from sfumato.expressions.tokens import Token, complaint, nearest, tokens
 from sfumato.expressions.tree import (
@@ -229,6 +230,9 @@ class Parser:
             self._depth -= 1
             self._expect(")", "to close a bracket")
             return Node(token.start, self._last.end, inside.does, inside.parts, inside.conditions, inside.soft)
+        if token.kind == "text" and is_date(token.text):
+            self._take()
+            return Node(token.start, token.end, as_days(token.text))  # which is what a column of dates counts in
         if token.kind == "text":
             raise self._wrong(token, f'a text stands after == or !=, such as sex == "f", got {token.words()}')
         raise self._wrong(token, f"expected a number, a column, a function or '(', got {token.words()}")

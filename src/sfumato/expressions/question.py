@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from sfumato.core.box import Interval
 from sfumato.expressions.grammar import Parser
 from sfumato.expressions.points import Sight, Written, look
 from sfumato.expressions.tokens import complaint
-from sfumato.expressions.tree import Node, product
+from sfumato.expressions.tree import Between, Node, product
 from sfumato.releases.summary.answers import Answer
 
 if TYPE_CHECKING:
@@ -73,6 +73,16 @@ class Question:
         return tuple(look(self._written(part)) for part in self.parts)
 
     @property
+    def softness(self) -> dict[str, float]:
+        """The deviations of softened edges, by what they are edges of."""
+        found = {}
+        for node in (node for part in self.parts for node in part.walk()):
+            if isinstance(node.does, Between) and node.does.edges:
+                inside = node.parts[0]
+                found[inside.column or self.text[inside.start : inside.end].strip()] = node.does.softness
+        return found
+
+    @property
     def reach(self) -> float:
         """About how far an answer could be off if nothing were known but the box: beyond, an error says nothing."""
         half = [(one.high - one.low) / 2 for one in self.seen]
@@ -124,7 +134,7 @@ class Question:
         if part.column is not None and self._exact(part, damping):
             return summary.mean(part.column, confidence)
         found = summary.answer(self._written(part), columns=self.columns, confidence=confidence, damping=damping)
-        return found.within(0.0, 1.0) if part.soft else found
+        return replace(found.within(0.0, 1.0) if part.soft else found, softness=self.softness)
 
     # --- spreads ----------------------------------------------------------------------------------------------
 

@@ -7,9 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from sfumato.checks import shown
+from sfumato.checks import did_you_mean, shown
 from sfumato.errors import ParameterError, ParameterTypeError
 
 LONGEST = 2_000  # characters of a question
@@ -126,10 +125,5 @@ def _width(text: str) -> int:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A suggestion for a word that is not known; nothing if no known word is near."""
-    by_folded = {word.casefold(): word for word in known}
-    found = get_close_matches(unicodedata.normalize("NFKC", name).casefold(), by_folded, 1)
-    if not found:
-        return ""
-    other = [c for c in name if not c.isascii()]
-    letters = f" {character(other[0])} is another letter" if other and by_folded[found[0]].isascii() else ""
-    return f"; did you mean {by_folded[found[0]]!r}?{letters}"
+    near, other = did_you_mean(name, known), [c for c in name if not c.isascii()]
+    return f"{near} {character(other[0])} is another letter" if near.isascii() and near and other else near

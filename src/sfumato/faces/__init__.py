@@ -5,9 +5,11 @@ A new kind registers its face here; terminal, JSON, page, card and picture come 
 
 from __future__ import annotations
 
+from typing import Any
+
 from sfumato.faces.base import CONFIDENCE, Face
 from sfumato.faces.bayes import NaiveBayesFace
-from sfumato.faces.collected import CollectedDensityFace, CollectedSummaryFace, MarginalsFace
+from sfumato.faces.collected import CollectedDensityFace, CollectedMomentsFace, CollectedSummaryFace, MarginalsFace
 from sfumato.faces.curve import CurveFace
 from sfumato.faces.density import DensityFace, GroupedDensityFace
 from sfumato.faces.function import FunctionFace
@@ -18,6 +20,7 @@ from sfumato.releases.base import Release
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -26,7 +29,7 @@ from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.summary.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
-__all__ = ["CONFIDENCE", "FACES", "Face", "face_of"]
+__all__ = ["CONFIDENCE", "FACES", "Face", "face_of", "nothing_there"]
 
 FACES: dict[type[Release], type[Face]] = {
     FunctionRelease: FunctionFace,
@@ -39,12 +42,32 @@ FACES: dict[type[Release], type[Face]] = {
     SummaryRelease: SummaryFace,
     CollectedDensity: CollectedDensityFace,
     MarginalsRelease: MarginalsFace,
+    CollectedMoments: CollectedMomentsFace,
 }
 # A kind that also comes from people's own devices says other things then.
 LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}
 
 
-def face_of(release: Release, confidence: float = CONFIDENCE) -> Face:
-    """What a release says of itself; ``confidence`` is that of every band that it tells."""
+def nothing_there(release: Any) -> list[str]:
+    """Warnings that by its own noisy numbers next to no record counts; none for what has no face."""
+    known = any(kind in FACES for kind in type(release).__mro__)
+    return face_of(release).nothing_there() if known else []
+
+
+def face_of(
+    release: Release, confidence: float = CONFIDENCE, to_scale: bool = False, group: str | int | float | None = None
+) -> Face:
+    """What a release says of itself.
+
+    Parameters
+    ----------
+    confidence
+        Of every band that it tells.
+    to_scale
+        Whether its two columns are drawn as on a map.
+    group
+        The one of its groups that is meant; all of them if left out.
+    """
     faces = FACES | LOCAL if release.guarantee.model == "local" else FACES
-    return next(faces[kind] for kind in type(release).__mro__ if kind in faces)(release, confidence)
+    face = next(faces[kind] for kind in type(release).__mro__ if kind in faces)(release, confidence, to_scale)
+    return face if group is None else face.of_group(group)

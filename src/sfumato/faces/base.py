@@ -11,8 +11,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 
+from sfumato.bases.unit import in_words
 from sfumato.codec import encode_box, encode_guarantee, encode_law
-from sfumato.core.box import Categorical
+from sfumato.core.box import Categorical, Date
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.faces.promise import (
@@ -25,6 +26,7 @@ from sfumato.faces.promise import (
     sampled,
     short,
 )
+from sfumato.faces.scales import layout_of
 from sfumato.faces.words import exact, listed, plain
 
 CONFIDENCE = 0.95
@@ -54,6 +56,10 @@ class Face(ABC):
         What it is the face of.
     confidence
         Of every band and of all limits that it tells.
+    to_scale
+        Whether its two columns are drawn as on a map, whatever they are called.
+    group
+        The column that told groups apart, and the one group that it is the face of: pages and pictures say so.
     """
 
     kind: ClassVar[str] = "page"  # names its template; this one says what a terminal says
@@ -64,9 +70,17 @@ class Face(ABC):
     serves: ClassVar[tuple[str, ...]] = ()  # commands that need a release of this kind, or of one like it
     use: ClassVar[str | None] = None  # the command to use where another one was tried
 
-    def __init__(self, release: Any, confidence: float = CONFIDENCE) -> None:
+    def __init__(
+        self,
+        release: Any,
+        confidence: float = CONFIDENCE,
+        to_scale: bool = False,
+        group: tuple[str, Any] | None = None,
+    ) -> None:
         self.release = release
         self.confidence = confidence
+        self.layout = layout_of(release.box, to_scale)
+        self.group = group
 
     # --- names ------------------------------------------------------------------------------------------------
 
@@ -118,11 +132,19 @@ class Face(ABC):
         """The releases of single groups; none where there are no groups."""
         return {}
 
+    def of_group(self, name: Any) -> Face:
+        """The face of one of its groups; unknown ones are refused."""
+        raise ParameterError.of("group", f"{name}: this release has no groups; leave it out")
+
     # --- terminal and programs --------------------------------------------------------------------------------
 
     @abstractmethod
     def rows(self, asked: Asked | None = None) -> Facts:
         """What a terminal says of this kind and of no other."""
+
+    def nothing_there(self) -> list[str]:
+        """Warnings that by its own noisy numbers next to no record counts; none where it has no such number."""
+        return []
 
     def details(self) -> Facts:
         """What it adds for those who look closer."""
@@ -154,6 +176,7 @@ class Face(ABC):
             "noise": law,
             "target": dict(release.target),
             "receipt": None if release.receipt is None else vars(release.receipt),
+            "warnings": self.nothing_there(),
         }
 
     # --- page, card, code -------------------------------------------------------------------------------------
@@ -195,6 +218,7 @@ class Face(ABC):
             "confidence": f"{100 * self.confidence:.10g} %",
             "promise": promise_facts(promise),
             "random": sampled(promise.confidence, promise.assumptions),
+            "nothing_there": self.nothing_there(),
             "certificate": self.bound(),
             "receipt": release.receipt,
             "noise": None if law is None else noise_facts(law),
@@ -221,16 +245,22 @@ class Face(ABC):
             values = (
                 ", ".join(str(c) for c in column.categories)
                 if isinstance(column, Categorical)
-                else f"{exact(column.low)} to {exact(column.high)}"
+                else " to ".join(map(exact, column.bounds))
             )
             rows.append({"name": name, "kind": column.kind, "values": values, "times": 0})
         return rows
 
     @property
-    def middle(self) -> list[float]:
-        """The middle of a box of numbers, in few digits."""
-        box = self.release.box
-        return [float(f"{m:.4g}") for m in box.low / 2 + box.high / 2]
+    def middle(self) -> list[Any]:
+        """The middle of a box, in few digits; of dates, as text; of categories, the first."""
+        found: list[Any] = []
+        for column in self.release.box.columns:
+            if isinstance(column, Categorical):
+                found.append(column.categories[0])
+                continue
+            middle = column.low / 2 + column.high / 2
+            found.append(in_words(column, middle) if isinstance(column, Date) else float(f"{middle:.4g}"))
+        return found
 
     @property
     def points(self) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.box import Box, Categorical
-from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
-from sfumato.faces.views import MOST_GROUPS
-from sfumato.faces.words import counted, number, plain, readable
+from sfumato.faces.presence import Presence, absence
+from sfumato.faces.promise import short
+from sfumato.faces.scales import Axis, axes_of
+from sfumato.faces.views import MOST_GROUPS, dated
+from sfumato.faces.words import counted, listed, number, plain, readable
+from sfumato.laws import noise_deviation
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.bayes.likelihoods import Counted, Normal, Smoothed
 from sfumato.releases.density.masses import INCLUDES
@@ -49,6 +53,11 @@ class Attribute:
     distance: float
     categories: int | None
 
+    def of_classes(self, kept: NDArray[np.int64]) -> Attribute:
+        """The same for some of the classes."""
+        parts = {name: getattr(self, name)[kept] for name in ("likelihoods", "low", "high")}
+        return replace(self, **parts)
+
     @property
     def part(self) -> str:
         """How much is shown of a column with many categories."""
@@ -67,22 +76,45 @@ class Shares:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A classifier as it is drawn: limits of each line, or of each class's bars, hold at once with this confidence."""
+    """A classifier as it is drawn: limits of each line, or of each class's bars, hold at once with this confidence.
 
-    release: NaiveBayesRelease
+    Parameters
+    ----------
+    axes
+        All columns.
+    response, classes
+        What is predicted, and the classes that are shown.
+    caption
+        What stands below it.
+    """
+
+    axes: tuple[Axis, ...]
+    response: str
+    classes: tuple[str, ...]
     shares: Shares
     attributes: tuple[Attribute, ...]
-    confidence: float
+    caption: str
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        words = f"how likely values are in each class of {self.response}"
+        shown, every = len(self.attributes), len(self.axes)
+        return words if shown == every else f"{words}: the {shown} columns of {every} that tell most"
 
 
 def evidence(release: NaiveBayesRelease, confidence: float) -> Evidence:
-    """What a picture shows: of many columns those that tell most, in the order of the box."""
-    if len(release.classes) > MOST_GROUPS:
-        raise ParameterError(f"a picture tells {MOST_GROUPS} classes apart, this release has {len(release.classes)}")
-    found = attributes(release, confidence)
+    """What a picture shows: of many columns those that tell most, of many classes those with the most records."""
+    kept = np.sort(np.argsort(-release.counts, kind="stable")[:MOST_GROUPS])
+    every, found = shares(release, confidence), attributes(release, confidence)
     telling = sorted(found, key=lambda one: -one.distance)[:_MOST_COLUMNS]
-    shown = tuple(sorted(telling, key=lambda one: one.column))
-    return Evidence(release, shares(release, confidence), shown, confidence)
+    shown = tuple(one.of_classes(kept) for one in sorted(telling, key=lambda one: one.column))
+    caption = f"{short(release.guarantee)}\nbands, whiskers: {100 * confidence:.10g} % limits of each class"
+    if len(kept) < len(release.classes):
+        caption += f"\nthe {len(kept)} largest of {len(release.classes)} classes, by released numbers of records"
+    names = tuple(class_names(release)[k] for k in kept)
+    few = Shares(every.values[kept], every.low[kept], every.high[kept])
+    return Evidence(axes_of(release.box), plain(release.response.name, 30), names, few, shown, caption)
 
 
 def class_names(release: NaiveBayesRelease) -> list[str]:
@@ -164,7 +196,7 @@ def told_how(release: NaiveBayesRelease, column: int) -> str:
     if isinstance(likelihood, Normal):
         return "normal, from a mean and a deviation"
     assert isinstance(likelihood, Smoothed)
-    width = float(np.sqrt(likelihood.densities[0].bandwidth[0, 0]))
+    width = float(likelihood.densities[0].bandwidth[0])
     return f"density, bandwidth {number(width)}"
 
 
@@ -214,6 +246,15 @@ class NaiveBayesFace(Face):
         return told_how(self.release, one.column)
 
     # --- terminal and programs --------------------------------------------------------------------------------
+
+    def nothing_there(self) -> list[str]:
+        release = self.release
+        surest = min(release.likelihoods, key=lambda one: one.uncertainty)  # each column counts the same records
+        unsure, counts = noise_deviation(surest.law) * math.sqrt(surest.uncertainty), surest.counts.tolist()
+        found = zip(class_names(release), counts, strict=True)
+        classes = [Presence(f"{self.response} {name}", count, unsure) for name, count in found]
+        names = listed([*release.box.names, self.response])
+        return absence(Presence(f"with {names}", math.fsum(counts), unsure * math.sqrt(len(counts))), classes)
 
     def rows(self, asked: Asked | None = None) -> Facts:
         sure = (
@@ -318,8 +359,11 @@ class NaiveBayesFace(Face):
         """At a point of the box."""
         point: dict[str, list[Any]] = {}
         for column_name, column in zip(self.release.box.names, self.release.box.columns, strict=True):
-            middle = column.categories[0] if isinstance(column, Categorical) else (column.low + column.high) / 2
-            point[column_name] = [middle if isinstance(column, Categorical) else float(f"{middle:.4g}")]
+            if isinstance(column, Categorical):
+                point[column_name] = [column.categories[0]]
+                continue
+            middle = dated(column, (column.low + column.high) / 2)
+            point[column_name] = [middle if isinstance(middle, str) else float(f"{middle:.4g}")]
         lines = [
             "# a record to predict from: an array, a table, or a list of values for each column",
             f"new = {point!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
 from typing import Any, ClassVar
@@ -12,28 +12,29 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.density.measure import to_simplex
-from sfumato.bases.lattice.expansion import Expansion
-from sfumato.bases.lattice.hat import Hat
 from sfumato.core.box import Box, Categorical
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import promise_facts, short
-from sfumato.faces.views import CURVE_POINTS, GRID_POINTS, Sample, View, grid
-from sfumato.faces.words import above, number, number_words, plain, readable
+from sfumato.faces.scales import Axis, axis_of, laid_axes
+from sfumato.faces.views import Sample, View, drawn_places, grid, look
+from sfumato.faces.words import above, listed, number, number_words, plain, readable
 from sfumato.laws import LocalLaw
-from sfumato.releases.collected.density import CollectedDensity
+from sfumato.releases.collected.density import CollectedDensity, Lattice
 from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.summary.summary import SummaryRelease
 
 Floats = NDArray[np.float64]
 
 MOST_COLUMNS = 6  # that have curves or bars of their own
 MOST_BARS = 20
+MOST_SLOPES = 12  # that a terminal lists
 MOST_PAIRED = 24  # columns of a map of pairs
 _MOST_LINES = 120  # of the table of shares
 _FEW_NAMES = 6  # that a title can list
 _RANDOMIZERS = {
     "hadamard": "one sign of a public pattern, flipped at random",
+    "subset": "the number of a public set, one with the person's own category more often",
     "bit": "one bit about one public question, flipped at random",
     "likelihood": "one bit: whether a public random number could be the answer plus noise",
     "loglog": "the number of one of several public random numbers",
@@ -51,7 +52,7 @@ _TRUST = "local model: every report was randomised on its person's own device, a
 class Line:
     """A density of one column."""
 
-    name: str
+    axis: Axis
     x: Floats
     values: Floats
     low: Floats
@@ -79,7 +80,17 @@ class Pairs:
     values: Floats
 
 
-Panel = Line | Shares | Pairs | View
+@dataclass(frozen=True)
+class Slopes:
+    """How a response goes with each column, and how far off noise can put that."""
+
+    title: str
+    names: tuple[str, ...]
+    values: Floats
+    errors: Floats
+
+
+Panel = Line | Shares | Pairs | Slopes | View
 
 
 @dataclass(frozen=True)
@@ -247,8 +258,10 @@ class CollectedDensityFace(CollectedFace):
 
     @property
     def content(self) -> str:
-        shape = " x ".join(str(k + 1) for k in self.release.basis.degrees(self.release.box))
-        return f"a density, piecewise linear between {shape} lattice points"
+        shape, wrapped = " x ".join(map(str, self.release.lattice.shape)), self.release.lattice.wrapped
+        circles = [name for name, round_ in zip(self.release.box.names, wrapped, strict=True) if round_]
+        going = f", round the circle along {listed(circles)}" if circles else ""
+        return f"a density, piecewise linear between {shape} lattice points{going}"
 
     def rows(self, asked: Asked | None = None) -> Facts:
         each = f"each lattice mass has a deviation of about {number_words(self.release.mass_error)}"
@@ -275,15 +288,13 @@ class CollectedDensityFace(CollectedFace):
         return [self._line(one_column(release, name)) for name in release.box.names[:MOST_COLUMNS]]
 
     def _line(self, part: CollectedDensity) -> Line:
-        points = grid(part.box, CURVE_POINTS)
-        return Line(part.box.names[0], points[:, 0], part(points), *part.band(points, self.confidence))
+        (x,) = places = drawn_places(part.box)
+        return Line(axis_of(part.box, 0), x, *look(part, places, self.confidence))
 
     def _plane(self) -> View:
-        points = grid(self.release.box, GRID_POINTS)
-        values, limits = self.release(points), self.release.band(points, self.confidence)
-        values = np.maximum(values, 1e-6 * values.max())  # where there is nobody no contour line is drawn
-        seen = Sample(points, values, *limits, self.confidence)
-        return View(self.release.box.names, (seen,), self.quantity, self.caption)
+        places, axes = drawn_places(self.release.box), laid_axes(self.release.box, self.layout)
+        seen = Sample(places, *look(self.release, places, self.confidence), self.confidence).laid(self.layout)
+        return View(axes, (seen,), "density", self.caption, band="band", density=True, aspect=self.layout.aspect)
 
 
 def one_column(release: CollectedDensity, name: str) -> CollectedDensity:
@@ -291,15 +302,14 @@ def one_column(release: CollectedDensity, name: str) -> CollectedDensity:
     if release.box.dimension == 1:
         return release
     place = release.box.names.index(name)
-    shape = [k + 1 for k in release.basis.degrees(release.box)]
-    others = tuple(i for i in range(len(shape)) if i != place)
-    masses = release.masses.reshape(shape).sum(axis=others)
-    box, basis = Box({name: release.box.columns[place]}), Hat(shape[place] - 1)
+    whole = release.lattice
+    masses = release.masses.reshape(whole.shape).sum(axis=tuple(i for i in range(len(whole.shape)) if i != place))
+    lattice = Lattice(Box({name: release.box.columns[place]}), (len(masses),), (whole.wrapped[place],))
     # Errors of different lattice points are uncorrelated: each comes from its own sign, or from its own question.
     deviation = release.mass_error * math.sqrt(release.masses.size / len(masses))
     law = LocalLaw(release.law.randomizer, len(masses), deviation)  # type: ignore[attr-defined]
-    expansion = Expansion(basis, box, to_simplex(masses) / basis.cell_sizes(box))
-    return replace(release, law=law, expansion=expansion, masses=masses)  # type: ignore[arg-type]
+    common: dict[str, Any] = {"guarantee": release.guarantee, "law": law, "target": release.target}
+    return CollectedDensity.on(lattice, common, masses, release.reports)
 
 
 # --- tables -----------------------------------------------------------------------------------------------
@@ -406,6 +416,95 @@ def association(table: Floats) -> float:
     return 0.0 if most < 1 else round(math.sqrt(square / most), 12)
 
 
+# --- linear models ----------------------------------------------------------------------------------------
+
+
+class CollectedMomentsFace(CollectedFace):
+    """What a linear model from reports says of itself."""
+
+    what = "Linear model"
+    bars = True
+    serves, use = ("predict",), "predict"
+    release: CollectedMoments
+
+    @property
+    def response(self) -> str:
+        return self.release.answer
+
+    @property
+    def heading(self) -> str:
+        return f"{self.what} of {self.release.answer} from {self._predicting}"
+
+    @property
+    def title(self) -> str:
+        return f"a linear model of {self.release.answer} from {self._predicting}, collected from people's devices"
+
+    @property
+    def _predicting(self) -> str:
+        names = self.release.columns
+        return listed(names) if len(names) <= _FEW_NAMES else f"{len(names)} columns"
+
+    @property
+    def content(self) -> str:
+        own = "public second moments" if self.release.public else "second moments"
+        return f"{own} of {self._predicting}, and how they go with {self.release.answer}"
+
+    def rows(self, asked: Asked | None = None) -> Facts:
+        each = f"each moment has a deviation of about {number_words(self.release.noise_sd)}"
+        values, errors = self.release.slopes(self.confidence)
+        told = [
+            f"{name}: {number_words(value)} \N{PLUS-MINUS SIGN} {number_words(error)} a unit of {unit:g}"
+            for name, value, error, (_, unit) in zip(
+                self.release.columns, values.tolist(), errors.tolist(), self.release.scales, strict=True
+            )
+        ]
+        more = [] if len(told) <= MOST_SLOPES else [f"and {len(told) - MOST_SLOPES} more columns"]
+        return [*super().rows(asked), ("error", [each]), ("slopes", told[:MOST_SLOPES] + more)]
+
+    def data(self) -> dict[str, Any]:
+        release, (values, errors) = self.release, self.release.slopes(self.confidence)
+        model = release.fit()
+        return {
+            **super().data(),
+            "response": release.answer,
+            "columns": list(release.columns),
+            "coefficients": list(model.coefficients),
+            "intercept": model.intercept,
+            "slopes": values.tolist(),
+            "slope_errors": errors.tolist(),
+            "ridge": release.ridge,
+            "public": release.public,
+        }
+
+    def error(self) -> dict[str, Any]:
+        typical = float(np.median(self.release.slopes(self.confidence)[1]))
+        return {
+            "name": "Slopes typically within",
+            "typical": readable(typical),
+            "each": above(self.release.noise_sd, 3),
+        }
+
+    def lines(self) -> list[str]:
+        middle = [float(f"{kind.low / 2 + kind.high / 2:.4g}") for kind in self.release.features.intervals()]
+        return [f"release.predict([{middle!r}])", "model = release.fit()  # coefficients in the columns' units"]
+
+    def panels(self) -> list[Panel]:
+        values, errors = self.release.slopes(self.confidence)
+        shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
+        names = tuple(plain(self.release.columns[place], 24) for place in shown)
+        most = "" if len(values) <= MOST_BARS else f", the {MOST_BARS} largest of {len(values)}"
+        title = f"slope of {plain(self.release.answer, 24)} for a unit of each column{most}"
+        return [Slopes(title, names, values[shown], errors[shown])]
+
+    @property
+    def left_out(self) -> str:
+        return ""  # its panel says it
+
+    @property
+    def picture_words(self) -> str:
+        return f"how {self.release.answer} goes with each column, from people's reports, and how far off it can be"
+
+
 # --- summaries --------------------------------------------------------------------------------------------
 
 
@@ -464,4 +563,5 @@ class CollectedSummaryFace(CollectedFace):
         # About as narrow as so many frequencies can tell.
         bandwidth = (kind.high - kind.low) / max(4, release.indices.shape[place])
         found = release.kde(x, bandwidth, columns=[name], confidence=self.confidence)
-        return Line(name, x, found.value, np.maximum(found.value - found.error, 0.0), found.value + found.error)
+        low, high = np.maximum(found.value - found.error, 0.0), found.value + found.error
+        return Line(axis_of(release.box, place), x, found.value, low, high)

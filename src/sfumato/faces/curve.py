@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.density import POINTS, bandwidth_words, blurred_caption, widths
 from sfumato.faces.function import predicts
-from sfumato.faces.slices import Slices, curves_of, sliced_words, surface_of
-from sfumato.faces.views import Sketch, grid, sketch_of
+from sfumato.faces.presence import absence, sum_of
+from sfumato.faces.scales import axes_of
+from sfumato.faces.slices import Slices, curves_of, sliced_words, surface_of, through_values
+from sfumato.faces.views import Sketch, dated, grid, sketch_of
 from sfumato.faces.words import brief, listed, number, number_words, plain, readable
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.masses import INCLUDES
@@ -23,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Seen:
+class CurveOnGrid:
     """A curve on an even grid of its box: values, and how far each kind of band reaches.
 
     Parameters
@@ -39,7 +41,7 @@ class Seen:
     unknown: dict[str, NDArray[np.bool_]]
 
     @classmethod
-    def of(cls, release: CurveRelease, confidence: float) -> Seen:
+    def of(cls, release: CurveRelease, confidence: float) -> CurveOnGrid:
         """Look at a curve."""
         points = grid(release.box, POINTS[release.box.dimension])
         values, reach, unknown = release(points), {}, {}
@@ -58,11 +60,13 @@ class Seen:
         found = self.reach[include][~self.unknown[include]]
         return float(np.median(found)) if found.size else None
 
-    def ends(self) -> list[tuple[float, list[float]]]:
-        """The lowest and the highest value, and where; of points where something is known, if there are any."""
+    def ends(self) -> list[tuple[float, list[float | str]]]:
+        """The lowest and the highest value, and where, dates as text; where something is known, if that is anywhere."""
         kept = np.flatnonzero(~self.unknown["total"]) if self.known() else np.arange(len(self.values))
         places = kept[self.values[kept].argmin()], kept[self.values[kept].argmax()]
-        return [(float(self.values[place]), self.points[place].tolist()) for place in places]
+        kinds = self.release.box.columns
+        found = [[dated(kind, float(v)) for kind, v in zip(kinds, self.points[p], strict=True)] for p in places]
+        return [(float(self.values[place]), at) for place, at in zip(places, found, strict=True)]
 
 
 def overall(release: CurveRelease) -> float:
@@ -77,6 +81,13 @@ def records(release: CurveRelease, confidence: float) -> tuple[float, float, flo
     most = np.inf if release.rows is None else float(release.rows)
     low, high = max(0.0, sum(low for low, _ in limits)), sum(high for _, high in limits)
     return min(release.high.count + release.low.count, most), min(low, most), min(high, most)
+
+
+def most_frequent(release: CurveRelease) -> Floats:
+    """Where most records are, as far as the release tells: the highest point of its two parts together."""
+    points = grid(release.box, POINTS[release.box.dimension])
+    together = sum(part.count * part(points) for part in (release.high, release.low))
+    return np.asarray(points[int(np.argmax(together))])
 
 
 def says_nothing(release: CurveRelease, low: Floats, high: Floats) -> NDArray[np.bool_]:
@@ -97,9 +108,9 @@ class CurveFace(Face):
     release: CurveRelease
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> CurveOnGrid:
         """The curve on an even grid."""
-        return Seen.of(self.release, self.confidence)
+        return CurveOnGrid.of(self.release, self.confidence)
 
     @property
     def title(self) -> str:
@@ -112,6 +123,12 @@ class CurveFace(Face):
     @property
     def caption(self) -> str:
         return blurred_caption(self.release.guarantee, self.release.high)
+
+    def nothing_there(self) -> list[str]:
+        release = self.release
+        values = np.concatenate([release.high.masses.values, release.low.masses.values])
+        names = listed([*release.box.names, self.response])
+        return absence(sum_of(f"with {names}", values, release.high.law, release.rows))
 
     def rows(self, asked: Asked | None = None) -> Facts:
         release, part = self.release, self.release.high
@@ -134,7 +151,7 @@ class CurveFace(Face):
         ends = zip(("lowest", "highest"), self.seen.ends(), strict=True)
         return [f"{name} {number_words(value)} at {self._where(at, number_words)}" for name, (value, at) in ends]
 
-    def _where(self, at: list[float], written: Callable[[float], str]) -> str:
+    def _where(self, at: list[float | str], written: Callable[[Any], str]) -> str:
         return ", ".join(f"{name} {written(value)}" for name, value in zip(self.release.box.names, at, strict=True))
 
     def _band_lines(self) -> list[str]:
@@ -155,7 +172,8 @@ class CurveFace(Face):
             "response": release.response.to_json(),
             "rows": release.rows,
             "basis": release.high.basis.to_json(),
-            "bandwidth": release.high.bandwidth.tolist(),
+            "bandwidth": release.bandwidth.tolist(),
+            "covariance": release.covariance.tolist(),
             "choice": vars(release.high.choice),
             "count": {"value": count, "low": low, "high": high, "confidence": self.confidence},
             "mean": overall(release),
@@ -174,7 +192,7 @@ class CurveFace(Face):
             "rows": None if release.rows is None else f"{release.rows:,}",
             "records": [f"{value:,.0f}" for value in records(release, self.confidence)],
             "mean": readable(overall(release), 4),
-            "ends": [{"value": readable(v, 4), "where": self._where(at, number)} for v, at in seen.ends()],
+            "ends": [{"value": readable(v, 4), "where": self._where(at, readable)} for v, at in seen.ends()],
             "known": readable(100 * seen.known()),
             "everywhere": seen.known() == 1.0,
             "bands": [self._band(include) for include in INCLUDES],
@@ -216,11 +234,13 @@ class CurveFace(Face):
 
     def picture(self) -> Slices:
         release, name = self.release, plain(self.response, 30)
+        at, through = through_values(release.box, most_frequent(release), "most frequent values")
         if release.box.dimension == 2:
-            panels: Any = [surface_of(release, self.confidence, lambda low, high: says_nothing(release, low, high))]
+            panels: Any = [surface_of(release, self.confidence, self.layout, partial(says_nothing, release))]
         else:
-            panels = curves_of(release, self.confidence)
-        return Slices(tuple(panels), release.box.names, name, (), f"mean {name}", "regression", self.caption)
+            panels = curves_of(release, self.confidence, at)
+        axes = axes_of(release.box)
+        return Slices(tuple(panels), axes, name, (), f"mean {name}", "regression", self.caption, through)
 
     @property
     def picture_words(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,12 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.core.box import Box, Periodic
+from sfumato.bases.unit import number_of
+from sfumato.checks import did_you_mean
+from sfumato.core.box import Box, Date, Periodic
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.function import FunctionFace
+from sfumato.faces.presence import absence, sum_of
 from sfumato.faces.promise import short
-from sfumato.faces.views import MOST_GROUPS, Sample, View, Views, check_columns, drawn_points, grid, sketched_points
+from sfumato.faces.slices import Slices, through_values
+from sfumato.faces.views import (
+    MOST_GROUPS,
+    MOST_PANELS,
+    Sample,
+    View,
+    Views,
+    check_numeric,
+    dated,
+    drawn_places,
+    grid,
+    look,
+    sketched_points,
+)
 from sfumato.faces.words import MISSING, brief, listed, number, number_words, plain, readable
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -36,7 +53,12 @@ _SHAPES = {
 
 def widths(release: DensityRelease) -> list[str]:
     """The kernel's standard deviation along each column, for reading."""
-    return [number(float(d)) for d in np.sqrt(np.diag(release.bandwidth))]
+    return _deviations(release, number)
+
+
+def _deviations(release: DensityRelease, written: Callable[[float], str]) -> list[str]:
+    found = zip(release.box.columns, release.bandwidth.tolist(), strict=True)
+    return [f"{written(width)}{' days' if isinstance(kind, Date) else ''}" for kind, width in found]
 
 
 def blur(release: DensityRelease) -> str:
@@ -50,14 +72,19 @@ def blurred_caption(promise: Any, kernel: DensityRelease) -> str:
     return f"{short(promise)}{between}{blur(kernel)}"
 
 
+def group_words(by: str, name: Any) -> str:
+    """A group as pictures call it."""
+    return f"{plain(by, 20)} = {plain(str(name), 30)}"
+
+
 def tilted(part: DensityRelease) -> bool:
     """Whether the kernel's axes are not those of the columns."""
-    return bool((part.bandwidth != np.diag(np.diag(part.bandwidth))).any())
+    return bool((part.covariance != np.diag(np.diag(part.covariance))).any())
 
 
 def bandwidth_words(part: DensityRelease) -> str:
     """The kernel's deviations, column by column."""
-    deviations = [number_words(float(d)) for d in np.sqrt(np.diag(part.bandwidth))]
+    deviations = _deviations(part, number_words)
     if len(deviations) == 1:
         return deviations[0]
     words = ", ".join(f"{name} {d}" for name, d in zip(part.box.names, deviations, strict=True))
@@ -72,9 +99,9 @@ def one_column(release: DensityRelease, column: str) -> DensityRelease | None:
 
 
 def column_figures(part: DensityRelease) -> list[dict[str, Any]]:
-    """Mean, quartiles and the most frequent value of each column; a circle has no mean and no quartiles."""
+    """Mean, quartiles and the most frequent value of each column, dates as text; a circle has no quartiles."""
     found = []
-    for name, kind in zip(part.box.names, part.box.columns, strict=True):
+    for name, kind in zip(part.box.names, part.box.intervals(), strict=True):
         alone = None if any(part.expansion.derivatives) else one_column(part, name)
         if alone is None:
             continue
@@ -82,9 +109,11 @@ def column_figures(part: DensityRelease) -> list[dict[str, Any]]:
         found.append(
             {
                 "column": name,
-                "mean": None if circle else alone.mean(),
-                "quartiles": None if circle else np.asarray(alone.quantile([0.25, 0.5, 0.75])).tolist(),
-                "mode": float(alone.mode()[0]),
+                "mean": dated(kind, number_of(kind, alone.mean())),
+                "quartiles": None
+                if circle
+                else [dated(kind, number_of(kind, q)) for q in alone.quantile([0.25, 0.5, 0.75])],
+                "mode": dated(kind, number_of(kind, alone.mode()[0])),
             }
         )
     return found
@@ -130,6 +159,16 @@ class _Densities(Face):
             found[group] = {"value": part.count, **limits}
         return found
 
+    def nothing_there(self) -> list[str]:
+        names = listed([*self.release.box.names, *([] if self.by is None else [self.by])])
+        parts = self.densities.items()
+        if self.first.masses.counts_everyone:  # by what was stated, not by what was counted
+            return []
+        found = [sum_of(f"{self.by} {group}", part.masses.values, part.law) for group, part in parts]
+        everything = np.concatenate([part.masses.values for _, part in parts])
+        whole = sum_of(f"with {names}", everything, self.first.law, self.first.masses.rows)
+        return absence(whole, [] if self.by is None else found)
+
     @cached_property
     def figures(self) -> dict[str, list[dict[str, Any]]]:
         """Mean, quartiles and mode of each column, by group."""
@@ -166,16 +205,18 @@ class _Densities(Face):
         return f"{f'{group}: ' if group else ''}{told['value']:,.0f} ({known})"
 
     def _figure_lines(self) -> list[str]:
-        """Mean and quartiles of each column, by group, within the box."""
+        """Mean and quartiles of the measure behind the density, and where that is highest, by column and group."""
         lines = []
         for group, found in self.figures.items():
             for told in found:
                 names = [name for name in (group, told["column"] if self.release.box.dimension > 1 else "") if name]
                 head = f"{', '.join(names)}: " if names else ""
                 peak = f"most frequent {number_words(told['mode'])}"
-                if told["mean"] is not None:
-                    quartiles = ", ".join(map(number_words, told["quartiles"]))
-                    peak = f"mean {number_words(told['mean'])}, quartiles {quartiles}, {peak}"
+                quartiles = told["quartiles"] and f", quartiles {', '.join(map(number_words, told['quartiles']))}"
+                mean = (
+                    f"mean {number_words(told['mean'])}" if quartiles else f"circular mean {number_words(told['mean'])}"
+                )
+                peak = f"{mean}{quartiles or ''}, {peak}"
                 lines.append(head + peak)
         return lines
 
@@ -183,11 +224,12 @@ class _Densities(Face):
         return Face.details(self)
 
     def data(self) -> dict[str, Any]:
-        """The bandwidth is the kernel's covariance matrix."""
+        """The bandwidth is the kernel's deviation along each column."""
         part = self.first
         return {
             "basis": part.basis.to_json(),
             "bandwidth": part.bandwidth.tolist(),
+            "covariance": part.covariance.tolist(),
             "choice": vars(part.choice),
             "post": part.post,
             "missing": self.missing,
@@ -206,6 +248,8 @@ class _Densities(Face):
         columns = zip(part.box.names, part.box.columns, strict=True)
         density = {
             "by": self.by,
+            "many": len(self.groups) > MOST_GROUPS,
+            "sliced": dimension > 2 and isinstance(part.basis, LatticeBasis),
             "widths": list(zip(part.box.names, widths(part), strict=True)),
             "tilted": tilted(part),
             "basis": brief(part.choice.basis),
@@ -233,9 +277,9 @@ class _Densities(Face):
 
     @staticmethod
     def _figure(group: str, told: dict[str, Any]) -> dict[str, Any]:
-        numbers = [] if told["mean"] is None else [told["mean"], *told["quartiles"]]
-        cells: list[str] = [readable(value, 4) for value in numbers] or ["\N{EN DASH}"] * 4
-        return {"group": group, "column": told["column"], "cells": [*cells, readable(told["mode"], 4)]}
+        quartiles: list[str] = [readable(value, 4) for value in told["quartiles"] or ()] or ["\N{EN DASH}"] * 3
+        cells = [readable(told["mean"], 4), *quartiles, readable(told["mode"], 4)]
+        return {"group": group, "column": told["column"], "cells": cells}
 
     def _bands(self, name: str, part: DensityRelease) -> list[dict[str, Any]]:
         """How far each kind of band reaches from the density, typically and at most."""
@@ -257,8 +301,9 @@ class _Densities(Face):
 
     def code(self, name: str) -> str:
         """At the middle of the box."""
-        part, density = self.first, "release" if self.by is None else "density"
+        part, density = self.first, "density" if self._chosen_lines() else "release"
         points, column = self.points, part.box.names[0]
+        part_of = f"{{{column!r}: ({self._first_bound}, {_written(self.middle[0])})}}"
         lines = [
             *self.first_lines(name),
             *self._chosen_lines(),
@@ -266,13 +311,19 @@ class _Densities(Face):
             f"{density}({points!r})",
             f"low, high = {density}.band({points!r})",
             "",
-            "# the share of records in a part of the box: computed from the release, costs no further privacy",
-            f"{density}.probability({{{column!r}: ({float(part.box.low[0]):.6g}, {self.middle[0]:.6g})}})",
+            "# the share of records in a part of the box, and limits for it: from the release, at no further cost",
+            f"{density}.probability({part_of})",
         ]
+        if not isinstance(part.basis, LatticeBasis):
+            lines.append(f"low, high = {density}.probability_band({part_of})")
         if one_column(part, column) is not None:
             alone = density if part.box.dimension == 1 else f"{density}.marginal({column!r})"
             lines.append(f"{alone}.quantile([0.25, 0.5, 0.75])")
         return "\n".join(lines)
+
+    @property
+    def _first_bound(self) -> str:
+        return _written(self.first.box.intervals()[0].bounds[0])
 
     def _chosen_lines(self) -> list[str]:
         """How to choose a group, where there are any."""
@@ -294,6 +345,10 @@ class _Densities(Face):
     @property
     def picture_words(self) -> str:
         return f"{self.quantity} over {' and '.join(self.release.box.names)}, with its band"
+
+
+def _written(bound: float | str) -> str:
+    return repr(bound) if isinstance(bound, str) else f"{bound:.6g}"
 
 
 def _width(value: float) -> Any:
@@ -323,31 +378,49 @@ class DensityFace(_Densities, FunctionFace):
     def card(self) -> list[tuple[str, str]]:
         return [*super().card(), ("records", f"{self.release.count:,.0f}")]
 
-    def check_drawable(self) -> None:
-        """Refuse what no picture on paper can show: of three columns, each is drawn by itself."""
-        check_columns(self.release.box, 2 if isinstance(self.release.basis, LatticeBasis) else 3)
+    @property
+    def whole(self) -> bool:
+        """Whether it has no densities of single columns, so that of three columns only slices can be drawn."""
+        return self.release.box.dimension > 2 and isinstance(self.release.basis, LatticeBasis)
 
     @cached_property
     def alone(self) -> list[DensityFace]:
         """The faces that are drawn: its own, or of three columns those of each by itself."""
         if self.release.box.dimension < 3:
             return [self]
-        return [DensityFace(self.release.marginal(name), self.confidence) for name in self.release.box.names]
+        parts = [self.release.marginal(name) for name in self.release.box.names]
+        return [DensityFace(part, self.confidence, group=self.group) for part in parts]
+
+    @property
+    def quantity(self) -> str:
+        words = super().quantity
+        return words if self.group is None else f"{words} ({group_words(*self.group)})"
+
+    def _chosen_lines(self) -> list[str]:
+        return [] if self.group is None else [f"density = release[{self.group[1]!r}]  # one of its groups", ""]
 
     def sampled(self, label: str = "release") -> Sample:
-        """The density at the points of its picture."""
-        points = drawn_points(self.release.box)
-        values, (low, high) = self.release(points), self.release.band(points, self.confidence)
+        """The density on the grid of its picture."""
+        axes = drawn_places(self.release.box, self.release.bandwidth.tolist())
+        values, low, high = look(self.release, axes, self.confidence)
         edge = 3 * float(np.abs(values).max())  # a limit may be infinite, a picture has an edge
+        endless = bool(np.isinf(low).any() or np.isinf(high).any())
         low, high = np.where(np.isinf(low), -edge, low), np.where(np.isinf(high), edge, high)
-        return Sample(points, values, low, high, self.confidence, label)
+        return Sample(axes, values, low, high, self.confidence, label, endless)
 
     def view(self, *samples: Sample) -> View:
-        return replace(super().view(*samples), note=blur(self.release), density=True)
+        density = not any(self.release.expansion.derivatives)
+        return replace(super().view(*samples), note=blur(self.release), density=density, band="band")
 
     @cached_property
     def views(self) -> Views:
         return Views(tuple(one.view(one.sampled()) for one in self.alone))
+
+    def picture(self) -> Views | Slices:
+        check_numeric(self.release.box)
+        if not self.whole:
+            return self.views
+        return self.sliced(*through_values(self.release.box, self.release.mode(), "most frequent values"))
 
 
 class GroupedDensityFace(_Densities):
@@ -390,25 +463,38 @@ class GroupedDensityFace(_Densities):
         counts = ", ".join(f"{name}: {part.count:,.0f}" for name, part in self.densities.items())
         return [*super().card(), (f"records by {self.by}", counts)]
 
+    def of_group(self, name: Any) -> DensityFace:
+        found = {str(category): category for category in self.release.parts}.get(str(name))
+        if found is None:
+            near = did_you_mean(str(name), self.densities)
+            raise ParameterError.of("group", f"must be one of {', '.join(self.densities)}, got {name!r}{near}")
+        return self._part(str(found), (self.by, found))
+
+    def _part(self, name: str, group: tuple[str, Any] | None = None) -> DensityFace:
+        return DensityFace(self.densities[name], self.confidence, self.layout.aspect is not None, group)
+
     def picture(self) -> Views:
-        """Groups over each other where they are curves."""
-        groups = self.release.groups
-        if len(groups) > MOST_GROUPS:
-            raise ParameterError(
-                f"a picture tells {MOST_GROUPS} groups apart, this release has {len(groups)}; draw them one by one: "
-                f"release[{groups[0]!r}].plot()"
-            )
-        DensityFace(self.first).check_drawable()
-        faces = {
-            f"{plain(self.by, 20)} = {plain(name, 30)}": DensityFace(part, self.confidence).alone
-            for name, part in self.densities.items()
-        }
-        if self.release.box.dimension == 2:
-            return Views(tuple(one.view(one.sampled(label)) for label, (one,) in faces.items()))
+        """Groups over each other where they are curves; each in a panel of its own where there are many."""
+        check_numeric(self.release.box)
+        many, dimension = len(self.release.groups) > MOST_GROUPS, self.release.box.dimension
+        shown = self._largest(MOST_PANELS if many and dimension < 3 else MOST_GROUPS)
+        faces = {group_words(self.by, name): self._part(name).alone for name in shown}
+        left = len(self.release.groups) - len(shown)
+        note = f"the {len(shown)} groups with the most records, as released; the file has {left} more" if left else ""
+        if dimension == 2 or (many and dimension == 1):
+            views = (replace(one.view(one.sampled()), title=label, alone=many) for label, (one,) in faces.items())
+            found = Views(tuple(views), many, note)
+            return found.sharing_levels() if dimension == 2 else found
         columns = zip(*faces.values(), strict=True)
         drawn = [[one.sampled(label) for label, one in zip(faces, column, strict=True)] for column in columns]
         first = next(iter(faces.values()))
-        return Views(tuple(one.view(*samples) for one, samples in zip(first, drawn, strict=True)))
+        return Views(tuple(one.view(*samples) for one, samples in zip(first, drawn, strict=True)), note=note)
+
+    def _largest(self, most: int) -> list[str]:
+        """So many groups, with the most records as far as the release tells, in their own order."""
+        counts = {name: part.count for name, part in self.densities.items()}
+        kept = sorted(counts, key=lambda name: -counts[name])[:most]
+        return [name for name in counts if name in kept]
 
     def _chosen_lines(self) -> list[str]:
         return [f"density = release[{self.release.groups[0]!r}]  # one group; release.groups lists them", ""]

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sfumato.bases.lattice.bernstein import Step
 from sfumato.bases.lattice.smoothness import Hoelder, Linear, Smooth, Smoothness
 from sfumato.bases.unit import from_unit
-from sfumato.core.box import Box
-from sfumato.errors import ParameterError
+from sfumato.core.box import Box, Interval
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
-from sfumato.faces.views import Sample, View, Views, check_columns, drawn_points, sketch_of
+from sfumato.faces.scales import axes_of, laid_axes
+from sfumato.faces.slices import Slices, curves_of, through_middle
+from sfumato.faces.views import Sample, View, Views, check_numeric, drawn_places, look, sketch_of
 from sfumato.faces.words import above, listed, number_words, plain, readable
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import half_width
@@ -93,43 +94,36 @@ class FunctionFace(Face):
         return {"basis": self.release.basis.to_json(), "derivatives": list(self.release.expansion.derivatives)}
 
     @property
-    def drawable(self) -> bool:
-        """Whether there is a picture of it."""
-        try:
-            self.check_drawable()
-        except ParameterError:
-            return False
-        return True
-
-    def check_drawable(self) -> None:
-        """Refuse what no picture on paper can show."""
-        check_columns(self.release.box, 2)
+    def flat(self) -> bool:
+        """Whether all of it fits on paper: one or two columns of numbers."""
+        box = self.release.box
+        return box.dimension <= 2 and all(isinstance(column, Interval) for column in box.columns)
 
     def sampled(self, label: str = "release") -> Sample:
-        """Its values at the points of its picture, with their band."""
-        points = drawn_points(self.release.box)
-        low, high = self.release.band(points, self.confidence)
-        return Sample(points, (low + high) / 2, low, high, self.confidence, label)
+        """Its values on the grid of its picture, with their band."""
+        axes = drawn_places(self.release.box)
+        return Sample(axes, *look(self.release, axes, self.confidence), self.confidence, label)
 
     def view(self, *samples: Sample) -> View:
         """A drawing of it, or of others that are like it."""
-        blocks = isinstance(self.release.basis, Step)
-        return View(self.release.box.names, samples, self.quantity, self.caption, blocks=blocks)
+        blocks, axes = isinstance(self.release.basis, Step), laid_axes(self.release.box, self.layout)
+        laid = tuple(one.laid(self.layout) for one in samples)
+        return View(axes, laid, self.quantity, self.caption, blocks=blocks, aspect=self.layout.aspect)
 
     @cached_property
     def views(self) -> Views:
-        """What its picture shows."""
+        """What its picture shows, where all of it fits on paper."""
         return Views((self.view(self.sampled()),))
 
     def page(self) -> dict[str, Any]:
-        seen = self.views.views[0].samples[0] if self.drawable else None
+        seen = self.views.views[0].samples[0] if self.flat else None
         return {"basis": repr(self.release.basis), "error": _error(self.release, seen, self.confidence)}
 
     def card(self) -> list[tuple[str, str]]:
         return [("basis", f"{self.release.basis!r}, {self.release.law.size:,} coefficients")]
 
     def code(self, name: str) -> str:
-        paper = self.release.box.dimension <= 2 and not isinstance(self.release.basis, Step)
+        paper = not isinstance(self.release.basis, Step)
         return "\n".join(
             [
                 *self.first_lines(name),
@@ -140,9 +134,16 @@ class FunctionFace(Face):
             ]
         )
 
-    def picture(self) -> Views:
-        self.check_drawable()
-        return self.views
+    def picture(self) -> Views | Slices:
+        """All of it, or of more columns how it goes along each."""
+        check_numeric(self.release.box)
+        return self.views if self.flat else self.sliced(*through_middle(self.release.box))
+
+    def sliced(self, at: Floats, through: str) -> Slices:
+        """Along each column, while the others stay at a point."""
+        panels = tuple(curves_of(self.release, self.confidence, at))
+        what, axes = self.quantity, axes_of(self.release.box)
+        return Slices(panels, axes, what, (), what, "release", self.caption, through)
 
     def sketch(self, asked: Asked | None = None) -> Any:
         return None if asked is None else sketch_of(self.release)
@@ -163,7 +164,7 @@ def _error(release: FunctionRelease, seen: Sample | None, confidence: float) -> 
     else:
         widths = seen.widths
     return {
-        "points": f"{len(widths):,}",
+        "points": f"{widths.size:,}",
         "smallest": readable(float(widths.min())),
         "typical": readable(float(np.median(widths))),
         "largest": readable(float(widths.max())),

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.bases.machine.coordinates import has_categories
 from sfumato.bases.machine.kernels import Precomputed
 from sfumato.core.neighbours import Person
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import noise_lines
+from sfumato.faces.scales import Axis, axes_of
 from sfumato.faces.slices import (
     Panel,
     Slices,
+    Slopes,
     check_machine,
     curves_of,
     regions_of,
@@ -22,6 +25,7 @@ from sfumato.faces.slices import (
     slopes_of,
     steepest_of,
     surface_of,
+    through_middle,
 )
 from sfumato.faces.words import brief, plain, readable
 from sfumato.releases.machine.machine import MachineRelease
@@ -91,7 +95,9 @@ class MachineFace(Face):
         if classes is None:
             assert told.range is not None
             return [f"{told.name}, a number from {told.range[0]:g} to {told.range[1]:g}"]
-        named = ", ".join(map(str, classes))
+        shares, named = self.release.prior, ", ".join(map(str, classes))
+        if shares is not None:
+            named = ", ".join(f"{c} ({100 * s:.3g} %)" for c, s in zip(classes, shares, strict=True))
         if len(classes) > 2:
             return [f"{told.name}: {named}", "the class whose function is largest"]
         return [f"{told.name}: {named}", f"{classes[1]} where the decision function is positive"]
@@ -135,6 +141,7 @@ class MachineFace(Face):
             "features": release.handed.words(),
             "C": _number(self.strength),
             "mechanism": release.mechanism,
+            "prior": None if release.prior is None else list(release.prior),
             "objective": None if inside is None else inside.to_json(),
             "certain": None if share is None else {"share": share, "confidence": self.confidence},
         }
@@ -173,7 +180,7 @@ class MachineFace(Face):
         names = [] if release.classes is None or len(release.classes) == 2 else [str(name) for name in release.classes]
         rows = [
             {"column": name, "cells": [readable(float(v)) for v in slopes[:, i]], "reach": readable(float(reach[i]))}
-            for i, name in enumerate(release.box.names)
+            for i, name in enumerate(release.terms)
         ]
         return {"classes": names, "rows": rows}
 
@@ -198,11 +205,11 @@ class MachineFace(Face):
         """How far noise can have moved the functions, on points all over the box."""
         if not self._seen_box:
             return None
-        points = self.release.handed.spread()
+        points = self.release.everywhere()
         low, high = self.release.band(points, self.confidence)
         reach, values = (high - low) / 2, self.release(points)
         return {
-            "points": f"{len(points):,}",
+            "points": f"{len(values):,}",
             "smallest": readable(float(reach.min())),
             "typical": readable(float(np.median(reach))),
             "largest": readable(float(reach.max())),
@@ -240,25 +247,29 @@ class MachineFace(Face):
     def picture(self) -> Slices:
         release, name, number = self.release, plain(self.response, 30), self.release.classes is None
         check_machine(release)
+        at, through = through_middle(release.box)
+        panels = tuple(self._panels(at))
         return Slices(
-            panels=tuple(self._panels()),
-            names=release.box.names,
+            panels=panels,
+            axes=tuple(map(Axis, release.terms)) if isinstance(panels[0], Slopes) else axes_of(release.box),
             response=name,
             classes=tuple(plain(str(one), 30) for one in release.classes or ()),
             function=f"predicted {name}" if number else f"decision function for {name}",
             line="prediction" if number else "decision function",
             caption=self.caption,
+            through=f"{through}: a learner does not tell what is typical",
         )
 
-    def _panels(self) -> Sequence[Panel]:
-        """One column: the function. Two: the regions of the labels. More: slopes, or column by column."""
+    def _panels(self, at: Any) -> Sequence[Panel]:
+        """One column: the function. Two: the regions of the labels. More, or categories: slopes, or each column."""
         release, slopes = self.release, slopes_of(self.release)
-        if release.box.dimension == 2:
+        numbers = not has_categories(release.box)
+        if release.box.dimension == 2 and numbers:
             made = surface_of if release.classes is None else regions_of
-            return [made(release, self.confidence)]
-        if release.box.dimension > 2 and slopes is not None:
+            return [made(release, self.confidence, self.layout)]
+        if slopes is not None and (release.box.dimension > 2 or not numbers):
             return [steepest_of(release, slopes, self.confidence)]
-        return curves_of(release, self.confidence)
+        return curves_of(release, self.confidence, at)
 
     @property
     def picture_words(self) -> str:

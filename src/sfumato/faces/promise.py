@@ -22,7 +22,7 @@ from sfumato.releases.base import Receipt
 HEADLINE = "random differential privacy, not differential privacy"
 
 
-# The words of sampler/estimating.py: a file holds them as one sentence.
+# The words of sampler/estimate.py: a file holds them as one sentence.
 _SENTENCE = re.compile(
     r"sampled \(rule (?P<rule>\w+), distance (?P<k>\d+) of (?P<m>\d+) pairs.*?\) from the oracle: (?P<oracle>.*); it "
     r"speaks of one random pair of tables of (?P<n>\d+) records",
@@ -150,7 +150,9 @@ def box_lines(box: Box) -> list[str]:
             lines.append(f"{name}: one of {', '.join(map(str, column.categories))}")
         else:
             kind = "" if column.kind == "interval" else f", {column.kind}"
-            lines.append(f"{name}: {column.low:.10g} to {column.high:.10g}{kind}")
+            kind += ", whole numbers" if getattr(column, "whole", False) else ""
+            low, high = (bound if isinstance(bound, str) else f"{bound:.10g}" for bound in column.bounds)
+            lines.append(f"{name}: {low} to {high}{kind}")
     return lines if box.max_norm is None else [*lines, f"Euclidean norm at most {box.max_norm:.10g}"]
 
 

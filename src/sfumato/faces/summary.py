@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Categorical, Interval, Periodic
+from sfumato.core.box import Categorical, Date, Interval, Periodic
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.promise import short
+from sfumato.faces.scales import Axis, Layout, axis_of, laid_axes, layout_of
+from sfumato.faces.views import Field, Sample, View, dated, points_of
 from sfumato.faces.words import above, exact, listed, number, number_words, readable, rounded
 from sfumato.laws import noise_deviation
 from sfumato.releases.summary.quality import (
@@ -53,7 +55,7 @@ _POINTS, _GRID = 161, 41
 class Curve:
     """The density of one numeric column, of a kernel whose width is a share of the column."""
 
-    name: str
+    axis: Axis
     width: float
     x: Floats
     limits: Limits
@@ -71,13 +73,10 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The density of two numeric columns; it takes two axes."""
+    """The density of two numeric columns, of a kernel whose width is a share of each; it takes two axes."""
 
-    names: tuple[str, str]
     width: float
-    x: Floats
-    y: Floats
-    limits: Limits
+    field: Field
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +118,7 @@ class Overview:
         first, release = self.panels[0], self.release
         words = short(release.guarantee)
         if isinstance(first, Plane):
-            empty = "; hatched: the density may be zero there" if (first.limits.low <= 0).any() else ""
+            empty = f"\nhatched: {first.field.meaning}" if first.field.hatched.any() else ""
             return f"{words}\nlimits hold at all points at once{empty}"
         share = f"{100 * self.confidence:.10g} % limits of what the records themselves give"
         more = release.box.dimension - MOST_COLUMNS
@@ -138,13 +137,14 @@ class Overview:
         return "; no correlation is known to within 0.5" if len(numeric(self.release)) > 1 else ""
 
 
-def overview(release: SummaryRelease, confidence: float) -> Overview:
+def overview(release: SummaryRelease, confidence: float, layout: Layout | None = None) -> Overview:
     """Compute everything that is drawn, from the release alone."""
     numbers, dimension = numeric(release), release.box.dimension
+    layout = layout_of(release.box) if layout is None else layout
     errors = tuple(errors_by_columns(release, confidence, most=2))
     panels: list[Panel] = []
     if dimension == len(numbers) == len(errors) == 2:
-        panels.append(_plane(release, errors[1], confidence))
+        panels.append(_plane(release, errors[1], confidence, layout))
     else:
         panels += [_column(release, j, confidence) for j in range(min(dimension, MOST_COLUMNS))]
         if len(numbers) > 1:
@@ -163,15 +163,17 @@ def _column(release: SummaryRelease, place: int, confidence: float) -> Panel:
         return Bars(name, names, len(found.value), Limits(found.value[kept], found.low[kept], found.high[kept]))
     width = drawn_width(errors_by_width(release, [place], confidence))
     unit = np.linspace(0.0, 1.0, _POINTS)
-    return Curve(name, width, _user(kind, unit), density(release, [place], unit[:, None], width, confidence))
+    seen = density(release, [place], unit[:, None], width, confidence)
+    return Curve(axis_of(release.box, place), width, _user(kind, unit), seen)
 
 
-def _plane(release: SummaryRelease, errors: Errors, confidence: float) -> Plane:
+def _plane(release: SummaryRelease, errors: Errors, confidence: float, layout: Layout) -> Plane:
     unit, width = np.linspace(0.0, 1.0, _GRID), drawn_width(errors)
-    points = np.stack([part.ravel() for part in np.meshgrid(unit, unit, indexing="ij")], axis=1)
+    found = density(release, [0, 1], points_of((unit, unit)), width, confidence)
     x, y = (_user(kind, unit) for kind in release.box.columns if isinstance(kind, Interval))
-    first, second = release.box.names
-    return Plane((first, second), width, x, y, density(release, [0, 1], points, width, confidence))
+    value, low, high = (part.reshape(_GRID, _GRID) for part in (found.value, found.low, found.high))
+    seen, axes = Sample((x, y), value, low, high, confidence).laid(layout), laid_axes(release.box, layout)
+    return Plane(width, View(axes, (seen,), "density", "", density=True, aspect=layout.aspect).field)
 
 
 def _user(kind: Interval, unit: Floats) -> Floats:
@@ -227,11 +229,13 @@ class SummaryFace(Face):
 
     @cached_property
     def means(self) -> list[dict[str, Any]]:
-        """The mean of each numeric column, with its error."""
+        """The mean of each numeric column, with its error; of dates as text, with its error in days."""
         release = self.release
         names = [release.box.names[j] for j in numeric(release) if release.indices.shape[j] > 1]
         found = _answers(release.mean, names, self.confidence)
-        return [{"column": name, "mean": mean, "error": error} for name, (mean, error) in found.items()]
+        kinds = dict(zip(release.box.names, release.box.columns, strict=True))
+        return [{"column": name, "mean": dated(kinds[name], mean), "error": error}
+                for name, (mean, error) in found.items()]  # fmt: skip
 
     @cached_property
     def narrowest(self) -> list[dict[str, Any]]:
@@ -289,7 +293,9 @@ class SummaryFace(Face):
         )
 
     def _mean_line(self) -> str:
-        told = (f"{m['column']} {rounded(m['mean'], m['error'])} +- {m['error']:.2g}" for m in self.means[:_MOST])
+        means = [(m["column"], m["mean"], m["error"]) for m in self.means[:_MOST]]
+        days = [" days" if isinstance(mean, str) else "" for _, mean, _ in means]
+        told = (f"{n} {rounded(m, e)} +- {e:.2g}{unit}" for (n, m, e), unit in zip(means, days, strict=True))
         more = len(numeric(self.release)) - _MOST
         return f"{', '.join(told)}{f' and {more} more' if more > 0 else ''} (confidence {self.confidence:g} each)"
 
@@ -314,7 +320,8 @@ class SummaryFace(Face):
             first = kind.categories[0]
             question = f'share({shown} == "{first}")' if isinstance(first, str) else f"share({shown} == {first:g})"
         else:
-            low, middle = (number_words(kind.low + part * (kind.high - kind.low)) for part in (0.25, 0.5))
+            ends = [dated(kind, kind.low + part * (kind.high - kind.low)) for part in (0.25, 0.5)]
+            low, middle = (f'"{end}"' if isinstance(end, str) else number_words(end) for end in ends)
             question = f"share(between({shown}, {low}, {middle}))"
         return "ask", [f"sfumato answer {shlex.quote(str(path))} {shlex.quote(question)}"]
 
@@ -483,16 +490,20 @@ class SummaryFace(Face):
         first = next(((n, c) for n, c in columns if isinstance(c, Interval)), None)
         if first is not None:
             column, kind = first
-            middle, wide = float(f"{(kind.low + kind.high) / 2:.4g}"), float(f"{0.2 * (kind.high - kind.low):.3g}")
-            bump = f"lambda p: np.exp(-((p[:, 0] - {exact(middle)}) ** 2) / (2 * {exact(wide)} ** 2))"
+            digits = 6 if isinstance(kind, Date) else 4  # days since 1970
+            centre = float(f"{(kind.low + kind.high) / 2:.{digits}g}")
+            wide = float(f"{0.2 * (kind.high - kind.low):.3g}")
+            bump = f"lambda p: np.exp(-((p[:, 0] - {exact(centre)}) ** 2) / (2 * {exact(wide)} ** 2))"
+            told = dated(kind, centre)
+            middle = repr(told) if isinstance(told, str) else exact(told)
             lines += [
                 "# the mean of any smooth function over the records; costs no further privacy",
                 f"answer = summary.answer({bump}, columns=[{column!r}])",
                 "print(answer.value, answer.error)",
                 "",
                 f"summary.mean({column!r})" if release.indices.shape[release.places(column)[0]] > 1 else "",
-                f"summary.share({{{column!r}: ({exact(middle)}, None)}})",
-                f"summary.kde([{exact(middle)}], bandwidth={exact(wide)}, columns=[{column!r}])",
+                f"summary.share({{{column!r}: ({middle}, None)}})  # softened edges; .sharp for sharp ones",
+                f"summary.kde([{middle}], bandwidth={exact(wide)}, columns=[{column!r}])",
             ]
         shares = (f"summary.share({{{n!r}: {c.categories[0]!r}}})" for n, c in columns if isinstance(c, Categorical))
         return "\n".join([*lines, *itertools.islice(shares, 1), "summary.plot()"])
@@ -500,7 +511,7 @@ class SummaryFace(Face):
     # --- pictures ---------------------------------------------------------------------------------------------
 
     def picture(self) -> Overview:
-        return overview(self.release, self.confidence)
+        return overview(self.release, self.confidence, self.layout)
 
     @property
     def picture_words(self) -> str:

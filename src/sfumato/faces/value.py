@@ -12,14 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.statistics.centred import CentredSquares
 from sfumato.bases.statistics.magnitudes import Magnitudes
-from sfumato.bases.statistics.quantiles import Quantiles
+from sfumato.bases.statistics.moments import Moments
+from sfumato.bases.statistics.quantiles import Grid, QuantileBasis, Quantiles
 from sfumato.bases.statistics.sums import Given, Tally
+from sfumato.bases.statistics.tree import QuantileTree
+from sfumato.bases.unit import in_words
+from sfumato.core.box import Column, Date, Integer, Interval
 from sfumato.core.neighbours import rows_per_unit
-from sfumato.errors import ParameterError
+from sfumato.dates import iso
 from sfumato.faces.base import Asked, Face, Facts
-from sfumato.faces.promise import NOISES
-from sfumato.faces.words import MISSING, exact, listed, number, readable
+from sfumato.faces.presence import Presence, absence, sum_of
+from sfumato.faces.promise import NOISES, short
+from sfumato.faces.scales import Axis, axes_of
+from sfumato.faces.views import check_axes, dated
+from sfumato.faces.words import MISSING, exact, listed, number, plain, readable, with_minus
+from sfumato.laws import noise_deviation
 from sfumato.releases.value import ValueRelease
 
 Floats = NDArray[np.float64]
@@ -54,11 +63,10 @@ class Figures:
     @classmethod
     def of(cls, release: ValueRelease, confidence: float) -> Figures:
         """Read a release."""
-        value = np.asarray(release.value, dtype=np.float64)
+        value = release.estimate
         if isinstance(release.summary, Magnitudes):
             return cls(release, value, None, None, confidence)
-        low, high = (np.asarray(end, dtype=np.float64) for end in release.interval(confidence))
-        return cls(release, value, low, high, confidence)
+        return cls(release, value, *release.limits(confidence), confidence)
 
     @property
     def single(self) -> bool:
@@ -86,9 +94,87 @@ class Figures:
     def uninformed(self) -> bool:
         """Whether some limits are the box's own, and so tell nothing."""
         box = self.release.box
-        if not isinstance(self.release.summary, Quantiles) or self.low is None or self.high is None:
+        if not isinstance(self.release.summary, QuantileBasis) or self.low is None or self.high is None:
             return False
         return bool(((self.low <= box.low[0]) & (self.high >= box.high[0])).any())
+
+    # --- what a painter asks ----------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        return f"{self.quantity} of {plain(ValueFace(self.release).subject)}"
+
+    @property
+    def quantity(self) -> str:
+        """What its numbers are."""
+        return ValueFace(self.release).quantity
+
+    @property
+    def promise(self) -> str:
+        """What is promised, in a line."""
+        return short(self.release.guarantee)
+
+    @property
+    def measured(self) -> str:
+        """What the numbers along an axis are numbers of: the column's own, or another quantity."""
+        own = self.release.statistic in ("count", "mean", "median", "quantiles", "bounds")
+        return plain(ValueFace(self.release).subject if own else self.quantity)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it counts, so that there is nothing between whole numbers."""
+        return self.release.statistic == "count"
+
+    @property
+    def span(self) -> bool:
+        """Whether it is a pair of private bounds."""
+        return isinstance(self.release.summary, Magnitudes)
+
+    @property
+    def ranked(self) -> bool:
+        """Whether it is quantiles, which have levels and no length."""
+        return isinstance(self.release.summary, QuantileBasis)
+
+    @property
+    def dated(self) -> bool:
+        """Whether its numbers are dates."""
+        kinds = self.release.kinds
+        return bool(kinds) and isinstance(kinds[0], Date)
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The names of its numbers, axis by axis."""
+        return tuple(tuple(axis) for axis in self.release.labels)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The columns that its cells are cells of; none where it has no cells."""
+        return axes_of(self.release.box) if self.counts else ()
+
+    def edges(self, place: int) -> Floats | None:
+        """The edges between the cells of a column of numbers; None for categories, and where there are no cells."""
+        summary = self.release.summary
+        return summary.sides(self.release.box, place) if isinstance(summary, Tally) else None
+
+    def edge_texts(self, place: int) -> tuple[str, ...] | None:
+        """The same in words; None where the cells have names of their own, as categories and whole numbers have."""
+        edges = self.edges(place)
+        if edges is None or isinstance(self.release.box.columns[place], Integer):
+            return None
+        return tuple(readable(dated(self.release.box.columns[place], float(edge)), 4) for edge in edges)
+
+    @property
+    def along_axis(self) -> bool:
+        """Whether its bars stand on an axis of numbers."""
+        return self.value.ndim == 1 and self.edges(0) is not None
+
+    @property
+    def plane(self) -> bool:
+        """Whether both axes are numbers: the first then goes to the right and the second up, as in every plot."""
+        return self.counts and all(isinstance(column, Interval) for column in self.release.box.columns)
+
+    # --- what everybody asks ----------------------------------------------------------------------------------
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -98,7 +184,7 @@ class Figures:
             return self.release.box.names if self.value.ndim else ()
         if self.value.ndim == 2:
             return ("column", "with column")
-        kinds = {Quantiles: "level", Magnitudes: "bound", Given: "number"}
+        kinds = {Quantiles: "level", QuantileTree: "level", Magnitudes: "bound", Given: "number"}
         return () if not self.value.ndim else (kinds.get(type(summary), "column"),)
 
     @property
@@ -122,12 +208,35 @@ class Figures:
 
     def texts(self, place: tuple[int, ...]) -> tuple[str, str | None, str | None]:
         """One number and its limits, in digits."""
-        value = float(self.value[place])
+        value, kind = float(self.value[place]), self._kind(place)
+        if isinstance(kind, Date) and self.low is not None and self.high is not None:
+            value_text, low_text, high_text = (
+                in_words(kind, float(p[place])) for p in (self.value, self.low, self.high)
+            )
+            return value_text, low_text, high_text
         if self.low is None or self.high is None:
             return repr(value).removesuffix(".0"), None, None
         low, high = float(self.low[place]), float(self.high[place])
         places = self._places(high - low)
         return digits(value, places), digits(low, places, -1), digits(high, places, 1)
+
+    def _kind(self, place: tuple[int, ...]) -> Column | None:
+        """The column in whose units one number is; None where it is in no column's."""
+        kinds = self.release.kinds
+        return kinds[place[0] if len(kinds) > 1 else 0] if kinds else None
+
+    def told(self, numbers: Floats) -> Any:
+        """Numbers as plain data, dates among them as text."""
+        kinds = self.release.kinds
+        if not any(isinstance(kind, Date) for kind in kinds):
+            return numbers.tolist()
+        texts = [self.told_one(place, float(numbers[place])) for place in np.ndindex(numbers.shape)]
+        return texts if numbers.ndim else texts[0]
+
+    def told_one(self, place: tuple[int, ...], number: float) -> Any:
+        """One number as plain data."""
+        kind = self._kind(place)
+        return iso(number, bool(kind.zoned)) if isinstance(kind, Date) else number
 
     def reach_text(self, place: tuple[int, ...]) -> str:
         """How far one number's limits are from it, in digits, rounded up."""
@@ -137,11 +246,16 @@ class Figures:
     def _places(self, width: float) -> int:
         """Decimals worth writing: those of the data, or two digits of the width of the limits."""
         summary = self.release.summary
-        if isinstance(summary, Quantiles):
-            return max(0, summary.grid.digits)
+        if isinstance(summary, QuantileBasis):
+            return max(0, summary.grid.digits + self._halves(summary))
         if self.release.statistic in ("count", "histogram"):
             return 0
         return max(0, 1 - math.floor(math.log10(width))) if math.isfinite(width) and width > 0 else _FINEST + 1
+
+    def _halves(self, summary: QuantileBasis) -> int:
+        """One decimal more where limits are the edges of cells, half a step from their middles."""
+        halves = isinstance(summary, QuantileTree) and not isinstance(self.release.box.columns[0], Integer)
+        return int(halves and summary.grid.factor != 2)
 
 
 def digits(value: float, places: int, side: int = 0) -> str:
@@ -208,20 +322,66 @@ class ValueFace(Face):
         return dict(self.release.target).get("missing values")
 
     @property
+    def price_of_missing(self) -> str | None:
+        """What counting values does to the limits of a mean, a variance or a covariance, where n is public."""
+        release, summary = self.release, self.release.summary
+        if not isinstance(summary, Moments | CentredSquares) or release.rows is None:
+            return None
+        if summary.weight:
+            return (
+                "wider than they need be where nothing is missing: missing='drop' counts the values, with noise, and "
+                "costs the difference; missing='none' states that there are none"
+            )
+        return (
+            "those of noisy sums alone: missing='none' states how many values there are; missing='drop' would count "
+            "them, with noise, and cost the difference"
+        )
+
+    @property
     def selection(self) -> dict[str, Any] | None:
         """How quantiles were chosen; None for what is perturbed instead."""
         summary = self.release.summary
         if not isinstance(summary, Quantiles):
             return None
-        values, pure = summary.grid.values(), self.release.guarantee.rho is None
+        alone = "permute-and-flip" if self.release.guarantee.rho is None else "exponential mechanism"
         return {
-            "mechanism": "permute-and-flip" if pure else "exponential mechanism",
+            "mechanism": "joint exponential mechanism" if summary.splits else alone,
             "candidates": summary.grid.count,
-            "lowest": float(values[0]),
-            "highest": float(values[-1]),
-            "step": 10.0**-summary.grid.digits,
-            "choices": len(summary.levels),
+            **self._span(summary.grid),
+            "choices": len(summary.groups) if summary.splits else len(summary.levels),
             "interval_share": summary.share,
+        }
+
+    def nothing_there(self) -> list[str]:
+        release, summary, what = self.release, self.release.summary, f"with {listed(self.release.box.names)}"
+        if isinstance(summary, Tally | Magnitudes):
+            assert release.law is not None
+            return absence(sum_of(what, release.numbers, release.law, release.rows))
+        if isinstance(summary, Moments | CentredSquares) and summary.weight:
+            assert release.law is not None
+            counted = summary.counted(release.numbers, noise_deviation(release.law))
+            return absence(Presence(what, *counted, release.rows))
+        if isinstance(summary, QuantileTree):
+            assert release.law is not None
+            return absence(sum_of(what, release.numbers[slice(*summary.layers[0])], release.law, release.rows))
+        return []  # a sum, a chosen quantile or a function of the caller's comes with no number of records
+
+    def _span(self, grid: Grid) -> dict[str, Any]:
+        """Which candidates there are."""
+        lowest, highest = (self.seen.told_one((0,), float(grid.values()[end])) for end in (0, -1))
+        return {"lowest": lowest, "highest": highest, "step": float(grid.step)}
+
+    @property
+    def tree(self) -> dict[str, Any] | None:
+        """What was counted for quantiles and their limits; None for everything else."""
+        summary = self.release.summary
+        if not isinstance(summary, QuantileTree):
+            return None
+        return {
+            "cells": summary.grid.count,
+            **self._span(summary.grid),
+            "layers": summary.height,
+            "counts": self.release.numbers.size,
         }
 
     # --- terminal and programs --------------------------------------------------------------------------------
@@ -243,8 +403,12 @@ class ValueFace(Face):
         every = "" if self.seen.single else ", for all values at once"
         clipped = "" if self.release.statistic == "your own" else ", brought into the box"
         lines = [f"of what the records themselves give{clipped}{every}; not of a population"]
-        if self.seen.uninformed:
-            lines.append("some are the bounds of the column: --interval-share 0.3 --missing none pays for closer ones")
+        if self.price_of_missing is not None:
+            lines.append(self.price_of_missing)
+        if self.seen.uninformed and self.selection is not None:
+            lines.append("some are the bounds of the column: leave out --interval none for closer ones")
+        elif self.seen.uninformed:
+            lines.append("some are the bounds of the column: so few records, at this privacy, tell nothing closer")
         return lines
 
     def _assumed_lines(self) -> list[str]:
@@ -259,31 +423,34 @@ class ValueFace(Face):
 
     def noise_lines(self) -> list[str]:
         """The noise, or how a quantile was chosen in its place."""
-        told = self.selection
+        told, counted = self.selection, self.tree
+        if counted is not None:
+            return [*super().noise_lines(), _counted_words(counted)]
         if told is None:
             return super().noise_lines()
         several = "" if told["choices"] == 1 else f", {told['choices']} times from one budget"
         return [
             f"none: chosen by {told['mechanism']}{several}",
-            f"from {told['candidates']:,} public values, {told['lowest']:.10g} to {told['highest']:.10g} in steps of "
-            f"{told['step']:g}",
+            f"from {told['candidates']:,} public values, {exact(told['lowest'])} to {exact(told['highest'])} "
+            f"in steps of {told['step']:g}{_unit(told)}",
         ]
 
     def data(self) -> dict[str, Any]:
         """With every number."""
         release, seen, limits = self.release, self.seen, None
         if seen.low is not None and seen.high is not None:
-            limits = {"low": seen.low.tolist(), "high": seen.high.tolist(), "confidence": self.confidence}
+            limits = {"low": seen.told(seen.low), "high": seen.told(seen.high), "confidence": self.confidence}
         return {
             "statistic": release.statistic,
-            "value": seen.value.tolist(),
+            "value": seen.told(seen.value),
             "interval": limits,
             "labels": release.labels,
             "rows": release.rows,
             "missing": self.missing,
             "summary": release.summary.to_json(),
-            "numbers": release.numbers.tolist(),
+            "numbers": None if self.tree else release.numbers.tolist(),  # thousands, which are in the file
             "selection": self.selection,
+            "tree": self.tree,
             "assumed": self._assumed_lines(),
         }
 
@@ -304,8 +471,10 @@ class ValueFace(Face):
             "uninformed": seen.uninformed,
             "typical": None if seen.reach is None else readable(float(np.median(seen.reach))),
             "missing": self.missing,
+            "price_of_missing": self.price_of_missing,
             "rows": None if release.rows is None else f"{release.rows:,}",
             "selection": self._selection_words(),
+            "tree": _counted_words(self.tree) if self.tree else None,
             "threshold": readable(release.summary.threshold) if isinstance(release.summary, Magnitudes) else None,
             "numbers": f"{release.numbers.size:,}",
         }
@@ -363,11 +532,7 @@ class ValueFace(Face):
     # --- pictures ---------------------------------------------------------------------------------------------
 
     def picture(self) -> Figures:
-        if self.seen.value.ndim > 2:
-            raise ParameterError(
-                f"a picture shows a statistic along one or two columns, this one is along {self.seen.value.ndim}: "
-                f"{self.release.box.names}; draw parts of release.value yourself"
-            )
+        check_axes(self.seen.value.ndim, self.release.box)
         return self.seen
 
     @property
@@ -380,5 +545,21 @@ class ValueFace(Face):
 
 def _line(entry: Entry) -> dict[str, Any]:
     cells = {"value": entry.value, "low": entry.low, "high": entry.high}
-    signed = {name: None if text is None else text.replace("-", "\N{MINUS SIGN}") for name, text in cells.items()}
+    signed = {name: None if text is None else with_minus(text) for name, text in cells.items()}
     return {"names": entry.names, **signed}
+
+
+def _brief(told: float | str) -> str:
+    return told if isinstance(told, str) else f"{told:.10g}"
+
+
+def _unit(told: dict[str, Any]) -> str:
+    return " days" if isinstance(told["lowest"], str) else ""
+
+
+def _counted_words(told: dict[str, Any]) -> str:
+    lowest, highest = _brief(told["lowest"]), _brief(told["highest"])
+    return (
+        f"on {told['counts']:,} counts: {told['cells']:,} cells around {lowest} to {highest} "
+        f"in steps of {told['step']:g}{_unit(told)}, and sums of them in {told['layers']} layers"
+    )

@@ -26,8 +26,23 @@ def plain(name: str, longest: int = 60) -> str:
     return kept if len(kept) <= longest else kept[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def exact(number: float | None) -> str:
-    """Every digit that matters: a rounded epsilon would promise too much."""
+def distinct(names: Sequence[str], longest: int) -> list[str]:
+    """Names in at most so many characters that stay different: what would come out alike is cut in its middle.
+
+    >>> distinct(["Married, spouse here", "Married, spouse away", "Single"], 12)
+    ['Marri…e here', 'Marri…e away', 'Single']
+    """
+    short = [plain(name, longest) for name in names]
+    head = (longest - 1) // 2
+    whole = [plain(name, len(name)) for name in names]
+    cut = [f"{name[:head]}…{name[head + 1 - longest :]}" for name in whole]
+    return [cut[i] if short.count(name) > 1 else name for i, name in enumerate(short)]
+
+
+def exact(number: float | str | None) -> str:
+    """Every digit that matters: a rounded epsilon would promise too much. A date, which is text, as it is."""
+    if isinstance(number, str):
+        return number
     return repr(number).removesuffix(".0")
 
 
@@ -43,6 +58,15 @@ def number(value: float, digits: int = 3) -> str:
     else:
         text = f"{float(text):.10g}\N{NO-BREAK SPACE}{power(int(exponent))}"
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def with_minus(text: str) -> str:
+    """Digits with minus signs for hyphens; those between the digits of a date stay.
+
+    >>> with_minus("-1e-05"), with_minus("2024-03-01")
+    ('−1e−05', '2024-03-01')
+    """
+    return re.sub(r"(?<![0-9])-", "\N{MINUS SIGN}", text)
 
 
 def power(exponent: int) -> str:
@@ -83,9 +107,9 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def number_words(value: float) -> str:
-    """A rounded number for reading."""
-    return f"{value:.4g}"
+def number_words(value: float | str) -> str:
+    """A rounded number for reading; a date, which is text, as it is."""
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 class Raised(str):
@@ -97,13 +121,13 @@ class Raised(str):
         return _POWER.sub(lambda found: f"<sup>{found[0].translate(_LOWERED)}</sup>", str(self))
 
 
-def readable(value: float, digits: int = 3) -> Raised:
-    r"""A number for reading, on paper or on a page.
+def readable(value: float | str, digits: int = 3) -> Raised:
+    r"""A number for reading, on paper or on a page; a date, which is text, as it is.
 
     >>> readable(1.5e-9).__html__()
     '1.5\xa0×\xa010<sup>−9</sup>'
     """
-    return Raised(number(value, digits))
+    return Raised(value if isinstance(value, str) else number(value, digits))
 
 
 def above(value: float, digits: int = 4) -> Raised:
@@ -120,12 +144,14 @@ def rounded_up(value: float, digits: int = 4) -> Decimal:
     return Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(value))
 
 
-def rounded(value: float, error: float) -> str:
-    """A number with as many digits as its error leaves any meaning to.
+def rounded(value: float | str, error: float) -> str:
+    """A number with as many digits as its error leaves any meaning to; a date, which is text, as it is.
 
     >>> rounded(46.26194, 1.08), rounded(1234.5, 300.0), rounded(0.5, 0.0)
     ('46.26', '1234', '0.5')
     """
+    if isinstance(value, str):
+        return value
     if not math.isfinite(value):
         return "unknown"
     if not (1e-9 < error < math.inf and abs(value) < 1e9):

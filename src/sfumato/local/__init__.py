@@ -9,9 +9,10 @@ True
 
 from sfumato.local.collector import Collector
 from sfumato.local.density import Density
+from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
-from sfumato.local.planning import LocalPlan, plan
+from sfumato.local.planner import LocalPlan, plan
 from sfumato.local.protocol import Protocol, load
 from sfumato.local.smooth import SmoothQueries
 
-__all__ = ["Collector", "Density", "LocalPlan", "Marginals", "Protocol", "SmoothQueries", "load", "plan"]
+__all__ = ["Collector", "Density", "LinearModel", "LocalPlan", "Marginals", "Protocol", "SmoothQueries", "load", "plan"]

@@ -6,18 +6,20 @@ can be merged in any order and any grouping.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.randomizer import Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit
+from sfumato.core.randomizer import MOST_ITEMS, Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit, Subset
 from sfumato.errors import ParameterError
-from sfumato.local.public import TAIL, public_laplace, public_normals, public_words
+from sfumato.local.public import TAIL, public_circles, public_laplace, public_normals, public_words, some_normals
 
 Floats = NDArray[np.float64]
 Payload = NDArray[np.uint8]
@@ -27,6 +29,9 @@ State = dict[str, NDArray[np.int64]]
 _FIXED = 2**20  # public numbers are added up in steps of one over this
 _LARGEST_REPORT = 2**46  # of a Laplace number, in grid steps: a hundred thousand of these fit into a sum
 MOST_NUMBERS = 2**12  # that one person answers with: 32 KB
+AUTOMATIC = ("hadamard", "subset")  # among which ``randomizer="auto"`` chooses
+_NEARLY = 1.03  # variance of a sign over that of a subset, up to which the sign is preferred
+_CIRCLES = 2**20  # places of public circles at a time
 MOST_DIRECTIONS = 2**10  # numbers in each of 256 public directions: some milliseconds a person
 
 
@@ -40,7 +45,16 @@ class Channel(ABC):
 
     name: ClassVar[str]
     bitwise: ClassVar[bool] = True
-    whole: ClassVar[bool] = False  # whether each person answers all questions, and not one
+
+    @property
+    def whole(self) -> bool:
+        """Whether each person answers all questions, and not one."""
+        return False
+
+    @property
+    def told(self) -> int:
+        """How many numbers a person's answer has."""
+        return self.questions if self.whole else 1
 
     @property
     def width(self) -> int:
@@ -79,6 +93,21 @@ class Channel(ABC):
     def largest(self) -> int:
         """What one report adds to a sum at most."""
         return 1
+
+    def expected(self) -> tuple[float, float]:
+        """The variance of a mean answer times the people asked: its mean over all answers, and the largest possible."""
+        people = 10**6
+        state = self.empty()
+        for name in ("bits", "asked"):
+            if name in state:
+                state[name] += people // 2 if name == "bits" else people
+        largest = float(np.max(self.estimate(state)[1])) * people
+        return largest, largest
+
+    def possible(self, state: State) -> bool:
+        """Whether reports can have added up to these sums."""
+        most = state["asked"] * float(self.largest) * (1 + 2.0**-40)
+        return bool((np.abs(state["sums"].astype(np.float64)) <= most).all())
 
     def empty(self) -> State:
         """What is kept before any report."""
@@ -223,7 +252,10 @@ class LaplaceChannel(Channel):
 
     name: ClassVar[str] = "laplace"
     bitwise: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
+
+    @property
+    def whole(self) -> bool:
+        return True
 
     @property
     def width(self) -> int:
@@ -290,7 +322,10 @@ class UnitChannel(Channel):
 
     name: ClassVar[str] = "privunit"
     bitwise: ClassVar[bool] = False
-    whole: ClassVar[bool] = True
+
+    @property
+    def whole(self) -> bool:
+        return True
 
     def __post_init__(self) -> None:
         Codebook(self.epsilon)  # refuses what it cannot serve
@@ -328,12 +363,17 @@ class UnitChannel(Channel):
         return sent[:, None]
 
     def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
-        def do(part: slice, directions: Floats) -> None:
-            named = directions[np.arange(len(directions)), payload[part, 0]]
+        block = max(1, _CIRCLES // self.questions)
+        for start in range(0, len(users), block):
+            part = slice(start, start + block)
+            named = self._named(users[part], payload[part, 0])
             state["sums"] += np.rint(named * _FIXED).astype(np.int64).sum(axis=0)
-
-        self._each(users, do)
         state["asked"] += len(payload)
+
+    def _named(self, users: Words, names: Payload) -> Floats:
+        """``(m, questions)``: one direction of each person, the same bits as in the whole codebook."""
+        found = some_normals(self.seed, users, names.astype(np.int64) * self.questions, self.questions)
+        return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
 
     def valid(self, payload: Payload) -> NDArray[np.bool_]:
         return np.ones(len(payload), dtype=np.bool_)
@@ -344,6 +384,11 @@ class UnitChannel(Channel):
         variance = square / (gain**2 * count)
         return state["sums"] / (_FIXED * count * gain), np.full(self.questions, variance)
 
+    def expected(self) -> tuple[float, float]:
+        """The mean over coordinates is the same for any unit vectors: whatever is named has length one."""
+        gain, square = unit_moments(Codebook(self.epsilon), self.questions)
+        return (1 / gain**2 - 1) / self.questions, square / gain**2
+
     @property
     def largest(self) -> int:
         return _FIXED
@@ -351,6 +396,143 @@ class UnitChannel(Channel):
     @property
     def reach(self) -> float:
         return 2 / unit_gain(Codebook(self.epsilon), self.questions)
+
+
+@dataclass(frozen=True)
+class SubsetChannel(Channel):
+    """Subset selection: each person is one of ``questions`` items, and names a turn of a public set that may cover it.
+
+    Items of several ``groups`` (their sizes, one after the other) are told by different people: a person is asked for
+    the item of one group.
+    """
+
+    groups: tuple[int, ...] = ()
+
+    name: ClassVar[str] = "subset"
+    bitwise: ClassVar[bool] = False
+
+    @property
+    def whole(self) -> bool:
+        return len(self.groups) == 1
+
+    @property
+    def told(self) -> int:
+        return 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", self.groups or (self.questions,))
+        if max(self.groups) > MOST_ITEMS:
+            raise ParameterError(
+                f"randomizer='subset' takes at most {MOST_ITEMS:,} categories or lattice points, got "
+                f"{max(self.groups):,}: use fewer, or randomizer='hadamard'",
+                parameter="randomizer",
+            )
+        self._randomizers  # noqa: B018  (refuses what they cannot serve)
+
+    @cached_property
+    def _randomizers(self) -> list[Subset]:
+        return [Subset(self.epsilon, size) for size in self.groups]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the items of each group begin."""
+        return np.cumsum([0, *self.groups[:-1]])
+
+    @property
+    def width(self) -> int:
+        return 1 if max(self.groups) <= 256 else 2
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"asked": (len(self.groups),), "sums": (sum(self.groups),)}
+
+    def _each(self, group: NDArray[np.int64], users: Words) -> Iterator[tuple[int, NDArray[np.int64], Any]]:
+        """Of every group some people at a time: the group, which people, and their circles."""
+        for place, randomizer in enumerate(self._randomizers):
+            own = np.flatnonzero(group == place)
+            block = max(1, _CIRCLES // randomizer.size)
+            for start in range(0, len(own), block):
+                part = own[start : start + block]
+                yield place, part, public_circles(self.seed, users[part], randomizer.size, randomizer.kept)
+
+    def send(self, answers: NDArray[Any], users: Words) -> Payload:
+        items = answers.astype(np.int64)
+        group = np.searchsorted(self.starts, items, side="right") - 1
+        sent = np.empty(len(users), dtype="<u2")
+        for place, part, circles in self._each(group, users):
+            sent[part] = self._randomizers[place].send(items[part] - self.starts[place], circles)
+        return np.ascontiguousarray(sent).view(np.uint8).reshape(-1, 2)[:, : self.width]
+
+    def turns(self, payload: Payload) -> NDArray[np.int64]:
+        """The turns that reports name."""
+        whole = payload.astype(np.int64)
+        return whole[:, 0] if self.width == 1 else whole[:, 0] + 256 * whole[:, 1]
+
+    def add(self, state: State, payload: Payload, asked: NDArray[np.int64], users: Words) -> None:
+        turns = self.turns(payload)
+        group = np.zeros(len(turns), dtype=np.int64) if self.whole else asked
+        state["asked"] += np.bincount(group, minlength=len(self.groups))
+        for place, part, circles in self._each(group, users):
+            size, kept = self.groups[place], self._randomizers[place].kept
+            covered = (circles[:kept] + turns[part].astype(circles.dtype)) % size
+            start = self.starts[place]
+            state["sums"][start : start + size] += np.bincount(covered.ravel(), minlength=size)
+
+    def valid(self, payload: Payload) -> NDArray[np.bool_]:
+        return np.asarray(self.turns(payload) < max(self.groups))
+
+    def possible(self, state: State) -> bool:
+        for asked, part, randomizer in zip(state["asked"], self._parts(state["sums"]), self._randomizers, strict=True):
+            if part.min() < 0 or part.max() > asked or sum(part.tolist()) != int(asked) * randomizer.kept:
+                return False
+        return True
+
+    def _parts(self, values: NDArray[Any]) -> list[NDArray[Any]]:
+        return np.split(values, self.starts[1:])
+
+    def estimate(self, state: State) -> tuple[Floats, Floats]:
+        found = [
+            subset_estimate(randomizer, sums, int(asked))
+            for randomizer, sums, asked in zip(
+                self._randomizers, self._parts(state["sums"]), state["asked"], strict=True
+            )
+        ]
+        shares, variances = zip(*found, strict=True)
+        return np.concatenate(shares), np.concatenate(variances)
+
+    def expected(self) -> tuple[float, float]:
+        """Over all items of a group the mean is the same whatever people hold."""
+        means, largest = [], []
+        for randomizer in self._randomizers:
+            own, other = cover_chances(randomizer)
+            gain = (own - other) ** 2
+            means.append((own * (1 - own) + (randomizer.size - 1) * other * (1 - other)) / (gain * randomizer.size))
+            # An item may itself be drawn, as a lattice point is: then any chance between the two is possible.
+            chance = own if own < 0.5 else max(other, 0.5)
+            largest.append(chance * (1 - chance) / gain)
+        return max(means), max(largest)
+
+    @property
+    def reach(self) -> float:
+        return max(1 / (own - other) for own, other in map(cover_chances, self._randomizers))
+
+
+def cover_chances(randomizer: Subset) -> tuple[float, float]:
+    """How probable it is that the turn named covers a person's own item, and any other, over public sets as well."""
+    size, kept = randomizer.size, randomizer.kept
+    close, far = randomizer.weights
+    total = kept * close + (size - kept) * far
+    own = Fraction(kept * close, total)
+    return float(own), float((kept - own) / (size - 1))  # every turn covers as many items
+
+
+def subset_estimate(randomizer: Subset, covered: NDArray[np.int64], people: int) -> tuple[Floats, Floats]:
+    """The share of every item, unbiased, and the variance of each, for a share that is four deviations larger."""
+    own, other = cover_chances(randomizer)
+    count, gain = max(1, people), own - other
+    shares = (covered / count - other) / gain if people else np.full(randomizer.size, 1 / randomizer.size)
+    rare, sure = other * (1 - other) / (gain**2 * count), own * (1 - own) / (gain**2 * count)
+    likely = np.clip(shares + 4 * math.sqrt(max(rare, sure)), 0.0, 1.0)
+    return shares, rare + likely * (sure - rare) if sure > rare else np.full(randomizer.size, rare)
 
 
 @lru_cache(maxsize=64)
@@ -381,6 +563,29 @@ def unit_gain(randomizer: Codebook, dimension: int) -> float:
     return unit_moments(randomizer, dimension)[0]
 
 
+def item_variance(name: str, epsilon: float, size: int) -> float:
+    """Of the share of one of so many items, times the people, told by ``"subset"`` or ``"hadamard"``: its mean."""
+    if name == "subset":
+        return SubsetChannel(epsilon, size, 0).expected()[0]
+    rows = 1 << (size - 1).bit_length()
+    return ((1 - 1 / rows) / OneBit(epsilon).gain) ** 2
+
+
+def likelier(epsilon: float, sizes: Sequence[int]) -> str:
+    """Which of the two tells an item of each of some columns best, by the predicted variance.
+
+    The sign is taken where it is nearly as good: it is one bit, and collectors need not order circles.
+    """
+    if not 0.001 <= epsilon <= 16 or max(sizes) > MOST_ITEMS:
+        return "hadamard"
+    more = [size for size in sizes if size > 2]  # of two, it is one bit either way
+    better = any(
+        item_variance("hadamard", epsilon, size) > _NEARLY * item_variance("subset", epsilon, size) for size in more
+    )
+    return "subset" if better else "hadamard"
+
+
 CHANNELS: dict[str, type[Channel]] = {
-    kind.name: kind for kind in (BitChannel, LikelihoodChannel, LogLogChannel, LaplaceChannel, UnitChannel)
+    kind.name: kind
+    for kind in (BitChannel, LikelihoodChannel, LogLogChannel, LaplaceChannel, UnitChannel, SubsetChannel)
 }

@@ -88,10 +88,8 @@ def _consistent(collector: Collector) -> bool:
     cells = state["bits"] if "bits" in state else state["asked"]
     if cells.min() < 0 or cells.max() > reports or sum(cells.ravel().tolist()) != reports:
         return False
-    if "sums" in state:
-        most = state["asked"] * float(collector.protocol.channel.largest) * (1 + 2.0**-40)
-        if (np.abs(state["sums"].astype(np.float64)) > most).any():
-            return False
+    if "sums" in state and not collector.protocol.channel.possible(state):
+        return False
     noted = sum(int(np.bitwise_count(bits).sum()) for bits in collector._seen.values())
     return noted == reports if collector.protocol.numbers == "given" else noted <= reports
 

@@ -149,7 +149,7 @@ class Collector:
     def _take(self, values: NDArray[np.uint8], users: Words, once: bool = True) -> int:
         """Take what devices can have sent, persons in increasing order, ``once`` from each; says how many reports."""
         channel = self.protocol.channel
-        values, users = self._without("malformed", channel.valid(values), values, users)
+        values, users = self._without("malformed", self.protocol.valid(values, users), values, users)
         if once:
             fresh = np.ones(len(users), dtype=np.bool_)
             fresh[1:] = users[1:] != users[:-1]

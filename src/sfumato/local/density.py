@@ -1,4 +1,4 @@
-"""A density without a trusted collector: each person is one lattice point, told by one randomised bit."""
+"""A density without a trusted collector: each person is one lattice point, told by a bit or a byte."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import one_of, positive_integer
+from sfumato.checks import one_of, positive_integer, true_or_false
+from sfumato.core.box import Periodic
 from sfumato.errors import ParameterError
-from sfumato.local.channels import State
+from sfumato.local.channels import State, likelier
 from sfumato.local.protocol import Protocol, Words
 from sfumato.local.public import public_below, public_dither, public_words
 
 Floats = NDArray[np.float64]
 
-RANDOMIZERS = ("hadamard", "bit", "likelihood", "loglog", "laplace", "privunit")
+RANDOMIZERS = ("auto", "hadamard", "subset", "bit", "likelihood", "loglog", "laplace", "privunit")
 _LARGEST = 2**20  # lattice points
+_PEOPLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -26,30 +28,42 @@ class Density(Protocol):
     """The density of numeric columns on a lattice.
 
     A record is rounded at random to one of the lattice points around it, so that on average it is shared among them in
-    proportion to their nearness. By default the person then tells one randomised bit: a Walsh-Hadamard sign of that
-    point, for a public row.
+    proportion to their nearness. The person then tells this point, randomised: at a small epsilon by one bit, a
+    Walsh-Hadamard sign of the point for a public row; at a larger one by a turn of a public set of points.
 
     Parameters
     ----------
     lattice
-        Points along each column: a number, or one per column; at least two.
+        Points along each column: a number, or one per column; at least two. ``"auto"`` (default) chooses a number from
+        epsilon and ``people``: what comes nearest to made-up densities of different width.
+    people
+        With ``lattice="auto"``: a public guess of how many people will report.
     randomizer
-        ``"hadamard"`` (default); ``"bit"``: one lattice point a person, how near; ``"laplace"``: Algorithm 2, every
-        point, epsilon split; ``"likelihood"``: Algorithm 3, mended; ``"loglog"``: Algorithm 8, mended; ``"privunit"``.
+        ``"auto"`` (default): the better of the next two by predicted variance. ``"hadamard"``: one sign of the point;
+        ``"subset"``: which of the turns of a public set of points, those over mine more often. ``"bit"``: one lattice
+        point a person, how near; ``"laplace"``: Algorithm 2, every point, epsilon split; ``"likelihood"``: Algorithm 3,
+        mended; ``"loglog"``: Algorithm 8, mended; ``"privunit"``.
+    circles
+        Whether the lattice goes round periodic columns, its points evenly spaced. It does, but for protocols that were
+        written before it could.
 
     >>> from sfumato.core.box import Box
-    >>> Density(Box([(0, 1), (0, 1)]), epsilon=1.0, lattice=11, seed=1).questions
-    127
+    >>> Density(Box([(0, 1), (0, 1)]), epsilon=1.0, lattice=11, seed=1).randomizer
+    'subset'
     """
 
-    lattice: int | tuple[int, ...] = 11
-    randomizer: str = "hadamard"
+    lattice: int | tuple[int, ...] | str = "auto"
+    randomizer: str = "auto"
+    circles: bool = True
+    people: int | None = None
 
     kind: ClassVar[str] = "density"
+    unwritten: ClassVar[dict[str, Any]] = {"circles": False}
 
     def check(self) -> None:
         one_of("randomizer", self.randomizer, RANDOMIZERS)
         self.box.intervals()
+        self._choose_lattice()
         given = self.lattice if isinstance(self.lattice, list | tuple) else (self.lattice,) * self.box.dimension
         shape = tuple(positive_integer("lattice", size) for size in given)
         if len(shape) != self.box.dimension or min(shape) < 2:
@@ -63,12 +77,35 @@ class Density(Protocol):
                 parameter="lattice",
             )
         object.__setattr__(self, "lattice", tuple(shape) if isinstance(self.lattice, list | tuple) else shape[0])
+        if self.randomizer == "auto":
+            object.__setattr__(self, "randomizer", likelier(self.epsilon, [self.points]))
+        periodic = any(isinstance(kind, Periodic) for kind in self.box.columns)
+        object.__setattr__(self, "circles", true_or_false("circles", self.circles) and periodic)
         self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
+
+    def _choose_lattice(self) -> None:
+        """Replace ``"auto"`` by what it chooses: a protocol's file only says which lattice it is."""
+        if isinstance(self.lattice, str):
+            one_of("lattice", self.lattice, ("auto",))
+            from sfumato.local.lattices import best_side
+
+            people = _PEOPLE if self.people is None else positive_integer("people", self.people)
+            around = tuple(bool(self.circles) and isinstance(kind, Periodic) for kind in self.box.columns)
+            object.__setattr__(self, "lattice", best_side(self.epsilon, people, around))
+        elif self.people is not None:
+            raise ParameterError("people is for lattice='auto': leave it out", parameter="people")
+        object.__setattr__(self, "people", None)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lattice points along each column."""
+        assert not isinstance(self.lattice, str)
         return self.lattice if isinstance(self.lattice, tuple) else (self.lattice,) * self.box.dimension
+
+    @property
+    def wrapped(self) -> tuple[bool, ...]:
+        """Along which columns the lattice goes round."""
+        return tuple(self.circles and isinstance(kind, Periodic) for kind in self.box.columns)
 
     @property
     def points(self) -> int:
@@ -85,16 +122,16 @@ class Density(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         lattice = list(self.lattice) if isinstance(self.lattice, tuple) else self.lattice
-        return {"lattice": lattice, "randomizer": self.randomizer}
+        circles = {"circles": True} if self.circles else {}
+        return {"lattice": lattice, "randomizer": self.randomizer, **circles}
 
     def answers(self, columns: Floats, users: Words) -> NDArray[Any]:
         if self.randomizer == "hadamard":
             return self._parities(columns, users)
         scaled = self._scaled(columns)
-        if self.randomizer == "privunit":
-            corners = np.zeros((len(users), self.points))
-            corners[np.arange(len(users)), self._cells(scaled, public_words(self._seed, users), users)] = 1.0
-            return corners
+        if self.randomizer in ("subset", "privunit"):
+            cells = self._cells(scaled, public_words(self._seed, users), users)
+            return cells if self.randomizer == "subset" else np.eye(self.points)[cells]
         if self.channel.whole:
             asked = np.indices(self.shape).reshape(len(self.shape), 1, -1)
             return self._nearness(scaled[:, :, None], asked)
@@ -108,31 +145,33 @@ class Density(Protocol):
         return np.bitwise_count(cells) & np.uint8(1)
 
     def _scaled(self, columns: Floats) -> Floats:
-        """Each column in steps of its lattice, ``[0, size - 1]``."""
+        """Each column in steps of its lattice, ``[0, size - 1]``; round a circle ``[0, size]``, where ends are one."""
         scaled = columns
-        for row, kind, size in zip(scaled, self.box.intervals(), self.shape, strict=True):
+        for row, kind, size, wrapped in zip(scaled, self.box.intervals(), self.shape, self.wrapped, strict=True):
+            steps = size if wrapped else size - 1
             row -= kind.low
             row /= kind.high - kind.low  # first: the inverse of a tiny width would overflow
-            row *= size - 1
-            np.minimum(row, size - 1, out=row)
+            row *= steps
+            np.minimum(row, steps, out=row)
         return scaled
 
     def _cells(self, scaled: Floats, words: Words, users: Words) -> NDArray[np.int64]:
         """One of the lattice points around each record, at random by a public dither: on average, the record itself."""
         cells = np.zeros(scaled.shape[1], dtype=np.int64)
-        for axis, (row, size) in enumerate(zip(scaled, self.shape, strict=True)):
+        for axis, (row, size, wrapped) in enumerate(zip(scaled, self.shape, self.wrapped, strict=True)):
             if axis >= 2 and axis % 2 == 0:  # a word has two dithers
                 words = public_words(self._seed, users, 1 + axis)
             row += public_dither(words, axis % 2)
             cells *= size
-            cells += row.astype(np.int64)
+            cells += row.astype(np.int64) % size if wrapped else row.astype(np.int64)
         return cells
 
     def _nearness(self, scaled: Floats, asked: NDArray[np.int64]) -> Floats:
         """How near each record is to a lattice point: the product of its hat functions along the columns."""
-        return np.asarray(
-            np.prod([np.maximum(0.0, 1 - np.abs(row - at)) for row, at in zip(scaled, asked, strict=True)], axis=0)
-        )
+        apart = [np.abs(row - at) for row, at in zip(scaled, asked, strict=True)]
+        for axis, (size, wrapped) in enumerate(zip(self.shape, self.wrapped, strict=True)):
+            apart[axis] = np.minimum(apart[axis], size - apart[axis]) if wrapped else apart[axis]
+        return np.asarray(np.prod([np.maximum(0.0, 1 - distance) for distance in apart], axis=0))
 
     @property
     def _seed(self) -> int:
@@ -151,6 +190,9 @@ class Density(Protocol):
     def masses(self, state: State) -> tuple[Floats, float]:
         """The mass of every lattice point, unbiased, and a bound on the variance of each."""
         means, variances = self.channel.estimate(state)
+        if self.randomizer == "subset":  # who is rounded to a point is drawn as well
+            share = np.clip(means, 0.0, 1.0)
+            return means, float((variances + share * (1 - share) / max(1, int(state["asked"][0]))).max())
         if self.randomizer != "hadamard":
             return means, float(variances.max())
         signs = np.concatenate([[1.0], 1 - 2 * means])  # row zero is one for everybody

@@ -68,6 +68,7 @@ class Protocol(ABC):
     numbers: str = "given"
 
     kind: ClassVar[str]
+    unwritten: ClassVar[dict[str, Any]] = {}  # parameters that older files do not have, and what they mean by that
 
     def __post_init__(self) -> None:
         if not isinstance(self.box, Box):
@@ -129,6 +130,15 @@ class Protocol(ABC):
         """How far an estimate moves, times the people, if a mean answer does by ``reach`` over the people asked."""
         return reach * (1 if self.channel.whole else self.questions)
 
+    @property
+    def estimates(self) -> int:
+        """How many numbers are estimated."""
+        return self.questions
+
+    def valid(self, payload: NDArray[np.uint8], users: Words) -> NDArray[np.bool_]:
+        """Which payloads devices of these persons could have sent."""
+        return self.channel.valid(payload)
+
     def asked(self, users: Words) -> Questions:
         """Which question each person is asked: public."""
         assert self.seed is not None
@@ -178,7 +188,7 @@ class Protocol(ABC):
         check_key(key)
         codes = read_records(self.box, records)
         self._users(first_user, max(1, len(codes)))
-        block = max(1, _BLOCK // self.questions) if self.channel.whole else _BLOCK
+        block = max(1, _BLOCK // self.channel.told)
         parts = [
             self._payload(
                 codes[start : start + block], self._users(first_user + start, len(codes[start : start + block]))
@@ -288,10 +298,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 def from_json(data: Any) -> Any:
     """Rebuild a protocol from plain data: a closed list of kinds."""
     from sfumato.local.density import Density
+    from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
     from sfumato.local.smooth import SmoothQueries
 
-    kinds: dict[str, type[Protocol]] = {kind.kind: kind for kind in (Density, SmoothQueries, Marginals)}
+    kinds: dict[str, type[Protocol]] = {kind.kind: kind for kind in (Density, SmoothQueries, Marginals, LinearModel)}
     if not isinstance(data, dict) or data.get("format") != "sfumato-protocol":
         raise FileFormatError("not a sfumato protocol")
     if data.get("version") != VERSION or isinstance(data["version"], bool):
@@ -299,7 +310,7 @@ def from_json(data: Any) -> Any:
     box = decode_box({"columns": data["box"], "named": data["named"], "max_norm": None})
     kind = kinds[one_of("kind", data["kind"], tuple(kinds))]
     public = {name: data[name] for name in ("seed", "users", "numbers")}
-    found = kind(box, data["epsilon"], **public, **data["parameters"])
+    found = kind(box, data["epsilon"], **public, **{**kind.unwritten, **data["parameters"]})
     if found.to_json() != data:
         raise ParameterError("the protocol has unexpected or inconsistent entries")
     return found

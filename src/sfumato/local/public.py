@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from sfumato.bits import GOLDEN, Words, stirred
+
 Floats = NDArray[np.float64]
 
-_GOLDEN = 0x9E3779B97F4A7C15
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _STREAM = 0xD1342543DE82EF95
+_CIRCLE = 256  # the first stream of the words that put a circle's places in order
 TAIL = 20  # Laplace numbers, public or noise, are cut at so many times their scale: beyond lie two in 10**9
 
 
@@ -24,16 +24,10 @@ def public_words(seed: int, users: Words, stream: int = 0) -> Words:
 
 
 def _streams(seed: int, users: Words, streams: Words) -> Words:
-    """``(m, s)`` words: those of each person in each stream."""
-    start = np.uint64((seed + _GOLDEN) % 2**64)
+    """``(m, s)`` words: those of each person in each stream, of which there are ``(s,)`` for all or ``(m, s)``."""
+    start = np.uint64((seed + GOLDEN) % 2**64)
     with np.errstate(over="ignore"):
-        word: Words = (users * np.uint64(_GOLDEN))[:, None] + (streams * np.uint64(_STREAM) + start)
-        word ^= word >> np.uint64(30)
-        word *= np.uint64(_MIX[0])
-        word ^= word >> np.uint64(27)
-        word *= np.uint64(_MIX[1])
-        word ^= word >> np.uint64(31)
-    return word
+        return stirred((users * np.uint64(GOLDEN))[:, None] + (streams * np.uint64(_STREAM) + start))
 
 
 def public_dither(words: Words, place: int) -> Floats:
@@ -63,7 +57,39 @@ def public_laplace(words: Words) -> Floats:
 def public_normals(seed: int, users: Words, count: int) -> Floats:
     """``(m, count)`` standard normal numbers, by Box and Muller from two streams each."""
     # All streams at once: a call for each of them would take seconds a person.
-    streams = np.arange(1, count + 1, 2, dtype=np.uint64) * np.uint64(2)
+    pairs: Words = np.arange((count + 1) // 2, dtype=np.uint64)
+    return _pairs_of_normals(seed, users, pairs)[:, :count]
+
+
+def some_normals(seed: int, users: Words, starts: NDArray[np.int64], count: int) -> Floats:
+    """``(m, count)``: numbers ``starts`` and on of each person's ``public_normals``, the same bits, and no others."""
+    pairs = np.add.outer(starts // 2, np.arange(count // 2 + 1)).astype(np.uint64)
+    found = _pairs_of_normals(seed, users, pairs)
+    return np.ascontiguousarray(np.where((starts % 2 == 1)[:, None], found[:, 1 : count + 1], found[:, :count]))
+
+
+def _pairs_of_normals(seed: int, users: Words, pairs: Words) -> Floats:
+    """Numbers 2 i and 2 i + 1 of each person, for some i that are the same for all, ``(s,)``, or not, ``(m, s)``."""
+    streams = pairs * np.uint64(4) + np.uint64(2)
     length = np.sqrt(-2 * np.log(public_uniform(_streams(seed, users, streams))))
     turn = 2 * np.pi * public_uniform(_streams(seed, users, streams + np.uint64(1)))
-    return np.stack([length * np.cos(turn), length * np.sin(turn)], axis=2).reshape(len(users), -1)[:, :count]
+    return np.stack([length * np.cos(turn), length * np.sin(turn)], axis=2).reshape(len(users), -1)
+
+
+def public_circles(seed: int, users: Words, size: int, kept: int) -> NDArray[np.int16]:
+    """``(size, m)``: for each person all of ``size`` places, the first ``kept`` of them drawn evenly.
+
+    The beginning of Fisher and Yates' shuffle: for i = 0, 1, ... place i changes with an even choice of it and those
+    behind it. What is behind the first ``kept`` is every other place, in no special order.
+    """
+    order = np.repeat(np.arange(size, dtype=np.int16)[:, None], len(users), axis=1)
+    people, flat = np.arange(len(users)), order.reshape(-1)
+    for i in range(kept):
+        other = public_below(public_words(seed, users, _CIRCLE + i), size - i)
+        other += i
+        other *= len(users)
+        other += people
+        mine = order[i].copy()
+        order[i] = flat[other]
+        flat[other] = mine
+    return order

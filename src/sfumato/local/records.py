@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Box, Categorical
+from sfumato.checks import did_you_mean
+from sfumato.core.box import Box, Categorical, Date
+from sfumato.dates import days_of_column
 from sfumato.errors import ParameterTypeError, SchemaError
-from sfumato.values import column, letters, silently
+from sfumato.values import asked, collected, column, is_array, is_mapping, is_row, letters, shape_of, silently
 
 Floats = NDArray[np.float64]
 
@@ -31,20 +33,21 @@ def read_records(box: Box, records: Any) -> Floats:
 
 
 def _read(box: Box, records: Any) -> Floats:
-    if isinstance(records, np.ndarray) and records.dtype.kind == "U":
-        records = letters(records)
+    records = letters(records) if isinstance(records, np.ndarray) and records.dtype.kind == "U" else collected(records)
     if isinstance(records, np.ndarray) and records.dtype.kind in "iufb":
         matrix = records.reshape(-1, 1) if records.ndim == 1 and box.dimension == 1 else records
         if matrix.ndim != 2 or matrix.shape[1] != box.dimension:
             raise SchemaError(f"records must have shape (m, {box.dimension}), got shape {records.shape}")
         columns: list[Any] = list(matrix.T)
-    elif _is_table(records):
-        # Of pyarrow, columns are no names.
-        there = records.column_names if hasattr(type(records), "column_names") else list(records.columns)
+    elif _is_table(records) or is_mapping(records):
+        there = _names(records)
         missing = [name for name in box.names if name not in there]
         if missing:
-            raise SchemaError(f"the records have no column {missing[0]!r}")
-        columns = [column(records[name]) for name in box.names]
+            raise SchemaError(f"the records have no column {missing[0]!r}{did_you_mean(missing[0], there)}")
+        columns = [
+            days_of_column(records[name]) if isinstance(kind, Date) else column(records[name])
+            for name, kind in zip(box.names, box.columns, strict=True)
+        ]
     else:
         rows = [_row(box, record) for record in _each(box, records)]
         columns = [[row[j] for row in rows] for j in range(box.dimension)]
@@ -58,6 +61,16 @@ def _read(box: Box, records: Any) -> Floats:
     return np.stack([_codes(kind, values) for kind, values in zip(box.columns, columns, strict=True)], axis=1)
 
 
+def _names(records: Any) -> list[Any]:
+    """The names of a table's columns, or of a dict of them, which must be as long as each other."""
+    if is_mapping(records):
+        if len({len(values) for values in records.values()}) > 1:
+            raise SchemaError("the columns of the records must be as long as each other")
+        return list(records)
+    # Of pyarrow, columns are no names.
+    return list(records.column_names if hasattr(type(records), "column_names") else records.columns)
+
+
 def _is_table(records: Any) -> bool:
     """By its type: a series would look for the word among its labels, which are private too."""
     return hasattr(type(records) if hasattr(type(records), "__array__") else records, "columns")
@@ -66,14 +79,22 @@ def _is_table(records: Any) -> bool:
 def _each(box: Box, records: Any) -> Iterable[Any]:
     if isinstance(records, np.ndarray) and records.ndim != 1 and records.shape[1:] != (box.dimension,):
         raise SchemaError(f"records must have shape (m, {box.dimension}), got shape {records.shape}")
-    return column(records) if hasattr(type(records), "__array__") else list(records)
+    if not is_array(records):
+        return list(records)
+    values = column(records)
+    if isinstance(values, np.ma.MaskedArray) and values.dtype == object and values.ndim == 1:
+        hidden, values = np.ma.getmaskarray(values), values.data.copy()  # numpy would ask each object what it is
+        values[hidden] = None
+    return values
 
 
 def _row(box: Box, record: Any) -> Sequence[Any]:
-    try:
-        values = _values(box, record)
-    except Exception:  # an object may raise whatever it is asked: nothing shows
-        values = None
+    values = None
+    if is_row(record):
+        values = record if len(record) == box.dimension else None
+    else:
+        with asked(record):
+            values = _values(box, record)
     return [None] * box.dimension if values is None else values
 
 
@@ -83,14 +104,20 @@ def _values(box: Box, record: Any) -> Sequence[Any] | None:
         return [record[name] for name in box.names]
     if isinstance(record, str | bytes) or not np.iterable(record):
         return [record] if box.dimension == 1 else None
+    if is_array(record):  # a column of some library's, whose values may raise and be printed when they are taken
+        return list(column(record)) if shape_of(record) == (box.dimension,) else None
     values = list(itertools.islice(record, box.dimension + 1))  # there may be more than any memory holds
     return values if len(values) == box.dimension else None
 
 
 def _codes(kind: Any, values: Any) -> Floats:
+    if isinstance(kind, Date):
+        return days_of_column(values)
     if isinstance(values, np.ma.MaskedArray):  # what is masked is missing
         hidden, values = np.ma.getmaskarray(values), np.array(values, dtype=object)
         values[hidden] = None
+    if isinstance(values, np.ndarray) and values.dtype.kind == "U":
+        values = letters(values)  # numbers that are no letters would raise
     if isinstance(kind, Categorical):
         places = {category: place for place, category in enumerate(kind.categories)}
         array = np.asarray(values) if isinstance(values, np.ndarray) else None
@@ -108,19 +135,16 @@ def _codes(kind: Any, values: Any) -> Floats:
 
 
 def _place(places: Mapping[Any, int], value: Any) -> float:
-    try:
+    with asked(value):  # it need not be hashable
         return float(places.get(_plain(value), np.nan))
-    except Exception:  # not hashable, or worse: whatever a person holds, nothing shows
-        return np.nan
+    return np.nan
 
 
 def _number(value: Any) -> float:
-    try:
-        if isinstance(value, _NO_NUMBERS) or (isinstance(value, np.ndarray) and _odd(value)):
-            return np.nan
-        return float(_plain(value))
-    except Exception:  # whatever a person holds, nothing shows
-        return np.nan
+    with asked(value):
+        if not isinstance(value, _NO_NUMBERS) and not (isinstance(value, np.ndarray) and _odd(value)):
+            return float(_plain(value))
+    return np.nan
 
 
 def _plain(value: Any) -> Any:
@@ -150,7 +174,7 @@ def one_record(box: Box, record: Any) -> Any:
     if isinstance(record, Mapping):
         missing = [name for name in box.names if name not in record]
         if missing:
-            raise SchemaError(f"the record has no column {missing[0]!r}")
+            raise SchemaError(f"the record has no column {missing[0]!r}{did_you_mean(missing[0], record)}")
         return [record]
     values = list(record) if np.iterable(record) and not isinstance(record, bytes) else [record]
     if len(values) != box.dimension:

@@ -33,19 +33,36 @@ def check_installed() -> None:
 
 
 def write(
-    release: Any, path: str | os.PathLike[str], confidence: float = CONFIDENCE, tested: PublicTest | None = None
+    release: Any,
+    path: str | os.PathLike[str],
+    confidence: float = CONFIDENCE,
+    tested: PublicTest | None = None,
+    **look: Any,
 ) -> None:
-    """Write the page, whole or not at all; ``tested`` is how a classifier did on public records."""
-    write_plain(path, render(release, confidence, Path(path).stem, tested).encode("utf-8"))
+    """Write the page, whole or not at all.
+
+    Parameters
+    ----------
+    tested
+        How a classifier did on public records.
+    look
+        ``map`` and ``group``, as for ``plot``.
+    """
+    write_plain(path, render(release, confidence, Path(path).stem, tested, **look).encode("utf-8"))
 
 
 def render(
-    release: Any, confidence: float = CONFIDENCE, name: str = "release", tested: PublicTest | None = None
+    release: Any,
+    confidence: float = CONFIDENCE,
+    name: str = "release",
+    tested: PublicTest | None = None,
+    map: bool = False,
+    group: str | int | float | None = None,
 ) -> str:
     """The page as text; ``name`` is what the code on it calls the file of the release."""
     probability("confidence", confidence)
     check_installed()
-    face = face_of(release, confidence)
+    face = face_of(release, confidence, map, group)
     page: str = _template(face.kind).render(facts(face, name, tested))
     return page
 

@@ -22,7 +22,7 @@ def card(release: Any) -> str:
         '<div style="max-width:44em;padding:.7em 1em;border:1px solid rgba(128,128,128,.35);border-radius:6px;'
         'border-left:4px solid #4f8a99;line-height:1.45">'
         f'<div style="font-weight:600;margin-bottom:.4em;overflow-wrap:anywhere">{_safe(face.heading)}</div>'
-        f"{_random_box(release.guarantee)}"
+        f"{_random_box(release.guarantee)}{_boxes('Is anybody there?', face.nothing_there())}"
         f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em">{cells}</div></div>'
     )
 
@@ -37,8 +37,13 @@ def _random_box(guarantee: Guarantee) -> str:
     if random is None:
         return ""
     how = f"gamma {random.gamma}; rule {random.how}; oracle: {random.oracle or 'not told'}"
-    return (
+    return _boxes(HEADLINE.capitalize(), [how])
+
+
+def _boxes(head: str, lines: list[str]) -> str:
+    return "".join(
         '<div style="margin:.2em 0 .6em;padding:.45em .8em;border:1px solid #b4602a;border-left-width:5px;'
         'border-radius:4px;overflow-wrap:anywhere">'
-        f'<b style="color:#b4602a">{HEADLINE.capitalize()}</b><br>{_safe(how)}</div>'
+        f'<b style="color:#b4602a">{head}</b><br>{_safe(line)}</div>'
+        for line in lines
     )

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Guarantee
+from sfumato.upwards import UPWARDS
 
 
 @dataclass(frozen=True)
 class Receipt:
     """What the ledger says about the charge for a release, as of that charge, in words.
 
-    ``limit``, ``spent`` and ``left`` are the account's; ``spent`` includes this release.
+    ``limit``, ``spent`` and ``left`` are the account's; ``spent`` includes this release. ``hash`` is the head of the
+    ledger's chain with the release's entry: whoever keeps the release can tell whether a ledger still has it.
     """
 
     account: str
@@ -28,6 +30,7 @@ class Receipt:
     limit: str
     spent: str
     left: str
+    hash: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,12 +79,13 @@ class Release(ABC):
     def save(self, path: str | os.PathLike[str], key: Any = None) -> None:
         """Write the release to one file that anybody can ``sf.load``; docs/file-format.md describes it.
 
+        The file is read back before it is put in its place. Should that fail, which is a defect, the release is
+        written beside it, and the error says where.
+
         Parameters
         ----------
         key
             An Ed25519 private key that signs the file: a path to a PEM file, its bytes, or an ``Ed25519PrivateKey``.
             ``sfumato keys new`` makes one. Whoever trusts its public half reads it with ``sf.load(path, trust=...)``.
         """
-        from sfumato.releases.saving import save
-
-        save(self, path, key)
+        UPWARDS["save"](self, path, key)

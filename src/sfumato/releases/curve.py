@@ -23,6 +23,7 @@ from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import INDEPENDENT
 from sfumato.releases.density.masses import INCLUDES
 from sfumato.releases.file.certified import check_certificate, granted_of, sum_norm
+from sfumato.releases.grid import Gridded
 from sfumato.releases.machine.response import Response, response_from_json
 from sfumato.upwards import Shown
 
@@ -33,7 +34,7 @@ _SPREAD = (0.7548776662466927, 0.5698402909980532, 0.3247179572447460)  # steps 
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CurveRelease(Shown, Release):
+class CurveRelease(Gridded, Shown, Release):
     """The kernel regression of a response, perturbed once.
 
     Call it at points in user units. Where there are hardly any records, it leans towards their overall mean.
@@ -59,6 +60,16 @@ class CurveRelease(Shown, Release):
     def box(self) -> Box:
         return self.high.box
 
+    @property
+    def bandwidth(self) -> Floats:
+        """The kernel's standard deviation along each column, in its units."""
+        return self.high.bandwidth
+
+    @property
+    def covariance(self) -> Floats:
+        """The kernel's covariance matrix, in the columns' units."""
+        return self.high.covariance
+
     def _share(self, points: ArrayLike, outside: str) -> Floats:
         """The mean response in [0, 1]: U / (U + V), steadied where the noise is as large as the sum.
 
@@ -81,6 +92,10 @@ class CurveRelease(Shown, Release):
     def __call__(self, points: ArrayLike, outside: str = "refuse") -> Floats:
         """The mean response at each point; points outside the box are refused, or moved to its edge (``"clip"``)."""
         return self.response.to_range(2 * self._share(points, outside) - 1)
+
+    def predict(self, points: ArrayLike, outside: str = "clip") -> Floats:
+        """The same for records, which are moved into the box as those were that the curve is of."""
+        return self(points, outside)
 
     def band(
         self, points: ArrayLike, confidence: float = 0.95, include: str = "total", outside: str = "refuse"

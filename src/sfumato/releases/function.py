@@ -19,6 +19,7 @@ from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.file.certified import as_stated, check_certificate, granted_of
+from sfumato.releases.grid import Gridded
 from sfumato.releases.uncertainty import half_width
 from sfumato.upwards import Shown
 
@@ -26,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FunctionRelease(Shown, Release):
+class FunctionRelease(Gridded, Shown, Release):
     """A function of private data, written in a public basis and perturbed once.
 
     Call it at ``(m, l)`` points in user units (``(m,)`` when there is one column). It is immutable, and

@@ -6,6 +6,7 @@ Arrays and text, nothing else: no pickle, no code, a closed list of kinds. docs/
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from sfumato.codec import (
     read_json,
 )
 from sfumato.core.calibration import NoiseLaw
-from sfumato.core.certificate import SAME_PLACES
 from sfumato.core.privacy import Guarantee
 from sfumato.errors import FileFormatError, ParameterError
 from sfumato.harmless import printable
@@ -30,15 +30,15 @@ from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
-from sfumato.releases.file.certified import checked_noise, granted_of
-from sfumato.releases.file.container import Contents, read_bytes, unpacked
+from sfumato.releases.file.certified import PLACES, checked_noise, granted_of
+from sfumato.releases.file.container import FORMAT_VERSION, LARGEST_FILE, Contents, read_bytes, unpacked
 from sfumato.releases.file.signature import Trust, check_signature, trusted_keys
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.machine.machine import MachineRelease
-from sfumato.releases.saving import FORMAT_VERSION
 from sfumato.releases.summary.summary import SummaryRelease
 from sfumato.releases.value import ValueRelease
 
@@ -53,8 +53,9 @@ _EVERY: tuple[type[Release], ...] = (
     SummaryRelease,
     CollectedDensity,
     MarginalsRelease,
+    CollectedMoments,
 )
-_COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind)
+_COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind, CollectedMoments.kind)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
@@ -74,9 +75,15 @@ def load(path: str | os.PathLike[str], trust: Trust | None = None) -> Any:
     ...
     sfumato.errors.MissingFileError: no-such-file.sfumato: there is no such file
     """
-    trusted, payload = None if trust is None else trusted_keys(trust), read_bytes(path)
-    name = os.fspath(path)
+    trusted = None if trust is None else trusted_keys(trust)
+    return restored(read_bytes(path), os.fspath(path), trusted)
+
+
+def restored(payload: bytes, name: str, trusted: Mapping[str, Any] | None = None) -> Any:
+    """The release in the bytes of a file; errors say the file's ``name``."""
     try:
+        if len(payload) > LARGEST_FILE:
+            raise FileFormatError(f"too large for a release ({len(payload)} bytes)")
         contents = unpacked(payload)
         if trusted is not None:
             check_signature(contents, trusted)
@@ -120,7 +127,7 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
 def _receipt(data: dict[str, Any] | None) -> Receipt | None:
     if data is None:
         return None
-    exact_keys(data, set(Receipt.__dataclass_fields__), "the receipt")
+    exact_keys({"hash": "", **data}, set(Receipt.__dataclass_fields__), "the receipt")  # older files have none
     words = {name: printable(data[name]) for name in data if name != "entry"}
     return Receipt(entry=whole_number("entry", data["entry"], 1, LARGEST_COUNT), **words)
 
@@ -142,10 +149,9 @@ def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:
         raise ParameterError("noise at the door is central privacy, and the guarantee says otherwise")
     if guarantee.confidence > kept.confidence:
         raise ParameterError("the sensitivity was only sampled, and the guarantee does not say so")
-    told = {*kept.assumptions}
-    if law.certificate.known == "stated" and privacy.unit != "row" and privacy.neighbours == "replace":
-        told |= {SAME_PLACES}
-    if not told <= {*guarantee.assumptions}:
+    told = {*guarantee.assumptions}
+    placed = law.certificate.known == "stated" and privacy.unit != "row" and privacy.neighbours == "replace"
+    if not {*kept.assumptions} <= told or (placed and not PLACES & told):
         raise ParameterError("the guarantee leaves out what it rests on")
     if guarantee.mu is not None and (kept.mu is None or guarantee.mu < kept.mu * (1 - 1e-6)):
         raise ParameterError("the guarantee's mu promises more than the noise keeps")

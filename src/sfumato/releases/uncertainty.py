@@ -1,65 +1,150 @@
 """How wrong the noise can have made a function: bands from the public noise law alone.
 
-Two ways. *Simulated*: draw the public law many times, take a high order statistic of the largest standardised
-deviation over the points; the rank is chosen so that the band covers with the stated confidence in all but one
-in a thousand simulations. *Closed form*, when points or coefficients are too many to simulate: the law's norm
-has a known quantile, and the dual norm of the weights at a point says how much of it can reach that point.
-Simulation never sees data and uses a public, fixed seed, so a release always shows the same band.
+Three ways, of which the narrowest serves; which one it is depends on public quantities only. *Simulated*: draw the
+public law many times, take a high order statistic of the largest standardised deviation over the points; the rank is
+chosen so that the band covers with the stated confidence in all but one in a thousand simulations. Many points are
+simulated on a net of knots (``releases/net.py``). *One by one*: each point misses its share, by the tail of the law.
+*Closed form*: the law's norm has a known quantile, and the dual norm of the weights at a point says how much of it can
+reach that point. Simulation never sees data and uses a public, fixed seed, so a release always shows the same band.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtrik, gammaincinv, ndtri
+from scipy.special import bdtrik, betaincinv, gammaincinv, ndtri
 
 from sfumato.bases.base import LatticeBasis
 from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.places import AxisWeights, Places
+from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.objective import ObjectiveLaw
+from sfumato.releases.net import Net, work
 
 Floats = NDArray[np.float64]
 
 DRAWS = 2000
+_FEWEST_DRAWS = 100  # with fewer, the tail of the law says as much
 _SEED = 20170204
-_LARGEST_SIZE = 20_000  # coefficients
-_LARGEST_WORK = 10_000_000  # points times coefficients
-_LARGEST_GRID = 200_000  # points on which the largest noise over a box is searched
+_LARGEST_TABLE = 2_000_000  # points times coefficients that are written out
+_LARGEST_WORK = 2e9  # multiplications of a simulation
+_DRAWN = 30  # multiplications that drawing a number takes as long as
+_AT_ONCE = 4_000_000  # numbers held
+_REST = 0.02  # of what may be missed, for what lies between the knots of a net
 
 
 def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidence: float, outside: str) -> Floats:
     """The half-width of a band that holds simultaneously at all points."""
-    return half_width_of(expansion.weights(points, outside), law, confidence)
+    places = Places.of(to_unit(expansion.box, points, outside))
+    return half_width_at(expansion.axis_weights, places, law, confidence)
 
 
 def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
     """The same for given weights: per axis ``(m, n_j)``, whose tensor products act on the coefficients."""
-    rank = coverage_rank(confidence)
-    simulate = rank <= DRAWS and law.size <= _LARGEST_SIZE and len(axes[0]) * law.size <= _LARGEST_WORK
-    if simulate and len(axes[0]):
-        width = _simulated(reduce(_row_products, axes), law, rank)
-    else:
-        width = _closed_form(axes, law, confidence)
-    # Rounding the values, and the noise itself, to the grid costs up to half a step each.
-    return width + law.step * _norms(axes, 1)
+    lengths, sums = _norms(axes, 2), _norms(axes, 1)
+    apart = tail_width(law, lengths, _norms(axes, np.inf), 1 - confidence, len(lengths))
+    ways = [_closed_form(sums, lengths, law, confidence), apart]
+    draws = _affordable(float(len(lengths)) * law.size, law)
+    if draws and len(lengths):
+        ways.append(quantile_of(_largest_at(axes, lengths, law, draws), confidence) * lengths)
+    return _narrowest(ways) + law.step * sums
 
 
-def coverage_rank(confidence: float) -> int:
+def half_width_at(weigh: AxisWeights, places: Places, law: NoiseLaw, confidence: float, total: bool = False) -> Floats:
+    """The same at places whose weights are products along the axes; ``total``: also, last, for the sum of all numbers.
+
+    A few points are written out. Many are not: the noise at the knots of a net is simulated axis by axis, and how far
+    each point lies from its knots is added.
+    """
+    if len(places) * law.size <= _LARGEST_TABLE:
+        tables = [weigh(i, axis)[index] for i, (axis, index) in enumerate(zip(places.axes, places.index, strict=True))]
+        if total:
+            tables = [np.concatenate([table, np.ones((1, table.shape[1]))]) for table in tables]
+        return half_width_of(tables, law, confidence)
+    net, more = Net.of(weigh, places), [math.sqrt(law.size)] * total
+    lengths, sums = np.append(net.each("norms"), more), np.append(net.each("sums"), [float(law.size)] * total)
+    peaks, between = np.append(net.each("peaks"), [1.0] * total), np.append(net.each("between"), more)
+    miss, off = 1 - confidence, np.append(net.off, [0.0] * total)
+    rest = tail_width(law, off, off, _REST * miss, len(lengths))  # a peak is no larger than the length
+    kept = (1 - _REST) * miss
+    ways = [
+        _closed_form(sums, lengths, law, confidence),
+        tail_width(law, lengths, peaks, miss, len(lengths)),
+        tail_width(law, between, between * net.peak, kept, net.size + total) + rest,
+    ]
+    draws = _affordable(work(net.tables), law)
+    if draws:
+        ways.append(quantile_of(_largest_on(net.tables, law, draws, total), 1 - kept) * between + rest)
+    return _narrowest(ways) + law.step * sums
+
+
+def _narrowest(ways: list[Floats]) -> Floats:
+    """One of several bands, for all points: each holds at all points at once, their smallest widths need not."""
+    return min(ways, key=lambda widths: float(widths.sum()))
+
+
+def _affordable(multiplications: float, law: NoiseLaw | ObjectiveLaw) -> int:
+    """How often such noise is drawn and applied: fewer times as it grows, and at last not at all."""
+    draws = min(DRAWS, int(_LARGEST_WORK / max(1.0, multiplications + _DRAWN * law.size)))
+    return draws if draws >= _FEWEST_DRAWS else 0
+
+
+def coverage_rank(confidence: float, draws: int = DRAWS) -> int:
     """Which order statistic of the draws covers with this confidence in all but one in a thousand simulations."""
-    return math.ceil(float(bdtrik(0.999, DRAWS, confidence))) + 1  # the binomial quantile, and one more
+    quantile = float(bdtrik(0.999, draws, confidence))  # not a number where even the first draw covers more often
+    return 1 if math.isnan(quantile) else math.ceil(quantile) + 1  # the binomial quantile, and one more
 
 
-def _row_products(left: Floats, right: Floats) -> Floats:
+def quantile_of(largest: Floats, confidence: float) -> float:
+    """An upper quantile of the largest deviation, from draws of it: in all but one in a thousand simulations.
+
+    Beyond the last draw the law is log-concave, and the largest deviation a norm: Borell's lemma says how far that
+    quantile can be from one that the draws show (docs/proofs/bernstein.md, Theorem 6).
+    """
+    draws = len(largest)
+    rank = coverage_rank(confidence, draws)
+    if rank <= draws:
+        return float(np.partition(largest, rank - 1)[rank - 1])
+    shown = float(betaincinv(draws, 1, 0.001))  # what the largest of all draws covers
+    times = 2 * math.log((1 - confidence) / shown) / math.log((1 - shown) / shown) - 1
+    return float(largest.max()) * max(1.0, times)
+
+
+def tail_width(law: NoiseLaw, length: Floats, largest: Floats, missed: float, count: int = 1) -> Floats:
+    """How far noise moves weighted sums of these Euclidean norms and largest weights: ``count`` of them at once.
+
+    Each misses its share of what may be ``missed`` in all. Gaussian sums are Gaussian; others by Chernoff's bound:
+    uniform numbers and directions have lighter tails than Gaussian ones of the same variance.
+    """
+    miss = missed / max(1, count)
+    if law.kind == "gaussian":
+        return np.asarray(length * law.deviation * -float(ndtri(miss / 2)))
+    if law.kind == "laplace":
+        # log E exp(l X) = -sum log(1 - l^2 s^2 w^2), and -log(1 - x) / x rises with x; the best of a few l.
+        size = np.maximum(largest, 1e-300) * law.deviation
+        equal, best = (length * law.deviation / size) ** 2, np.full(np.shape(size), np.inf)
+        for share in np.linspace(0.02, 0.98, 49):
+            best = np.minimum(best, (math.log(2 / miss) - equal * math.log1p(-(share**2))) * size / share)
+        return np.asarray(np.where(length > 0, best, 0.0))
+    order = law.size + 1 if law.kind == "linf" else law.size
+    radius = law.deviation * float(gammaincinv(order, 1 - missed / 10))
+    spread = 1 / 3 if law.kind == "linf" else 1 / law.size
+    return np.asarray(length * radius * math.sqrt(2 * spread * math.log(2 / (0.9 * miss))))
+
+
+def row_products(left: Floats, right: Floats) -> Floats:
     """Row-wise tensor products: ``(m, a)`` and ``(m, b)`` to ``(m, a * b)``."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
 
 
-def _norms(axes: list[Floats], order: int) -> Floats:
-    """The L1 or L2 norm of the full weight vector at each point: norms of tensor products multiply."""
+def _norms(axes: list[Floats], order: float) -> Floats:
+    """The norm of the full weight vector at each point: norms of tensor products multiply."""
     return np.asarray(math.prod(np.linalg.norm(axis, ord=order, axis=1) for axis in axes))
 
 
@@ -78,20 +163,41 @@ def simulate_noise(law: NoiseLaw | ObjectiveLaw, draws: int, generator: np.rando
     return np.asarray(radius * direction / np.linalg.norm(direction, axis=1, keepdims=True))
 
 
-def _simulated(weights: Floats, law: NoiseLaw, rank: int) -> Floats:
+def _drawn(law: NoiseLaw | ObjectiveLaw, draws: int, held: int) -> Iterator[Floats]:
+    """So many draws of the law with the public seed, in blocks, when each takes that many numbers."""
     generator = np.random.default_rng(_SEED)
+    block = max(1, min(draws, _AT_ONCE // max(1, held)))
+    for start in range(0, draws, block):
+        yield simulate_noise(law, min(block, draws - start), generator)
+
+
+def _largest_at(axes: list[Floats], lengths: Floats, law: NoiseLaw, draws: int) -> Floats:
+    """``(draws,)``: the largest standardised deviation over the points, from weights written out block by block."""
     # Every law here is invariant under sign flips of each coefficient: uncorrelated, with equal variances.
-    size = np.linalg.norm(weights, axis=1)
-    size = np.where(size > 0, size, 1.0)
-    standard = weights / size[:, None]
-    block = max(1, min(DRAWS, 20_000_000 // max(law.size, len(weights))))
-    largest = np.concatenate(
-        [
-            np.abs(standard @ simulate_noise(law, min(block, DRAWS - start), generator).T).max(axis=0)
-            for start in range(0, DRAWS, block)
-        ]
-    )
-    return np.asarray(np.sort(largest)[rank - 1] * size)
+    size = np.where(lengths > 0, lengths, 1.0)
+    block = max(1, _AT_ONCE // max(1, law.size))
+    found = []
+    for noise in _drawn(law, draws, law.size):
+        largest = np.zeros(len(noise))
+        for start in range(0, len(size), block):
+            rows = slice(start, start + block)
+            standard = reduce(row_products, [axis[rows] for axis in axes]) / size[rows, None]
+            largest = np.maximum(largest, np.abs(standard @ noise.T).max(axis=0))
+        found.append(largest)
+    return np.concatenate(found)
+
+
+def _largest_on(tables: list[Floats], law: NoiseLaw | ObjectiveLaw, draws: int, total: bool = False) -> Floats:
+    """The same on the grid of the tables' rows, axis by axis; ``total``: also over the standardised sum of noise."""
+    shape, held = [table.shape[1] for table in tables], max(law.size, math.prod(len(table) for table in tables))
+    found = []
+    for noise in _drawn(law, draws, held):
+        tensor = noise.reshape(len(noise), *shape)
+        for table in tables:  # contracts the first axis after the draws, and appends the points
+            tensor = np.tensordot(tensor, table, axes=(1, 1))
+        largest = np.abs(tensor).reshape(len(noise), -1).max(axis=1)
+        found.append(np.maximum(largest, np.abs(noise.sum(axis=1)) / math.sqrt(law.size)) if total else largest)
+    return np.concatenate(found)
 
 
 def simulated_sums(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
@@ -102,7 +208,7 @@ def simulated_sums(law: NoiseLaw, weights: Floats, rank: int) -> Floats:
     if not weights.size:
         return np.zeros(len(weights))
     generator = np.random.default_rng(_SEED)
-    block = max(1, min(DRAWS, _LARGEST_WORK // max(weights.shape[1], len(weights))))
+    block = max(1, min(DRAWS, _AT_ONCE // max(weights.shape[1], len(weights))))
     sums = []
     for start in range(0, DRAWS, block):
         shape = (min(block, DRAWS - start), weights.shape[1])
@@ -131,13 +237,13 @@ def widths_of_each(law: NoiseLaw, confidence: float) -> Floats:
 def mean_largest(axes: list[Floats], law: NoiseLaw | ObjectiveLaw) -> float:
     """The mean, over simulated noise, of the largest error at points with these weights."""
     generator = np.random.default_rng(_SEED)
-    weights = reduce(_row_products, axes)
+    weights = reduce(row_products, axes)
     return float(np.abs(weights @ simulate_noise(law, 200, generator).T).max(axis=0).mean())
 
 
-def _closed_form(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
+def _closed_form(sums: Floats, lengths: Floats, law: NoiseLaw, confidence: float) -> Floats:
     quantile, dual = norm_quantile(law, confidence)
-    return _norms(axes, dual) * quantile
+    return (sums if dual == 1 else lengths) * quantile
 
 
 def norm_quantile(law: NoiseLaw, confidence: float) -> tuple[float, int]:
@@ -166,16 +272,14 @@ def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -
     nodes = [basis.norming_nodes(degree) for degree in basis.degrees(box)]
     factor = math.prod(slack for _, slack in nodes)
     reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
-    rank = coverage_rank(confidence)
-    if rank > DRAWS or law.size > _LARGEST_SIZE or math.prod(len(unit) for unit, _ in nodes) > _LARGEST_GRID:
-        # Bounds instead of simulation; for the L2 law they are generous, its dual norm is smaller.
-        return reach * norm_mean(law), reach * (norm_quantile(law, confidence)[0] + law.step)
     axes = [basis.axis_weights(box, axis, unit, 0) for axis, (unit, _) in enumerate(nodes)]
-    generator = np.random.default_rng(_SEED)
-    largest = np.empty(DRAWS)
-    for i in range(DRAWS):
-        tensor = simulate_noise(law, 1, generator).reshape(basis.shape(box))
-        for weights in axes:  # contracts the first axis and moves on to the next
-            tensor = np.tensordot(tensor, weights, axes=(0, 1))
-        largest[i] = np.abs(tensor).max()
-    return float(largest.mean()), float(np.sort(largest)[rank - 1]) * factor + reach * law.step
+    lengths, peaks = (math.prod(float(np.linalg.norm(a, ord=o, axis=1).max()) for a in axes) for o in (2, np.inf))
+    count = math.prod(map(len, axes))
+    one_by_one = float(tail_width(law, np.array(lengths), np.array(peaks), 1 - confidence, count))
+    # For the L2 law the closed form is generous, its dual norm is smaller.
+    mean, high = reach * norm_mean(law), min(reach * norm_quantile(law, confidence)[0], factor * one_by_one)
+    draws = _affordable(work(axes), law)
+    if draws:
+        largest = _largest_on(axes, law, draws)
+        mean, high = float(largest.mean()), min(high, factor * quantile_of(largest, confidence))
+    return mean, high + reach * law.step

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,15 @@ class Published:
 
 @dataclass(frozen=True)
 class Ballot:
-    """One choice to be made: a private score for each public candidate, how far neighbours move it, and its pay."""
+    """One choice to be made: a private score for each public candidate, how far neighbours move it, and its pay.
+
+    With ``wanted`` it is a choice of several at once: scores are ranks then, and these numbers are to lie between them.
+    """
 
     scores: NDArray[np.int64]
     sensitivity: float
     part: Fraction
+    wanted: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         return "<private scores>"
@@ -59,9 +63,11 @@ class Target(ABC):
     leave inside a ``Private`` vector whose certificate the target has proved.
     """
 
+    work: ClassVar[str] = "adding up"  # what computing its coefficients is, in a word or two
     largest: float | None = None  # a public bound on the size of every value, where there is one
     columns: Columns = None
     bases: tuple[type[Basis], ...] = ()  # the kinds of basis that it can be written in
+    yours: str | None = None  # what it calls a function of the caller's, whose failures nobody may see on real records
 
     def check_box(self, box: Box) -> None:
         """Refuse a box that this target cannot live on, before any data are read."""
@@ -80,6 +86,9 @@ class Target(ABC):
         if not isinstance(basis, self.bases):
             names = " or ".join(f"sf.{kind.__name__}" for kind in self.bases)
             raise ParameterTypeError(f"basis must be {names} for this target, got basis={shown(basis)}")
+
+    def check_drawable(self, box: Box, basis: Any) -> None:  # noqa: B027 - most can be drawn
+        """Refuse, by public parameters and before anything is paid, what no picture of the release could show."""
 
     def check_law(self, law: NoiseLaw) -> None:
         """Refuse a noise law that cannot serve this target, before anything is paid."""
@@ -130,13 +139,15 @@ class Target(ABC):
 class Errors:
     """Predicted largest errors: the noise's mean and a quantile, a bound on the rest, and what nobody can beat.
 
-    ``approximation`` and ``lower_bound`` are None where they are unknown.
+    ``approximation`` and ``lower_bound`` are None where they are unknown. ``ranks``: whether they are ranks, as a share
+    of the records.
     """
 
     mean_noise: float
     noise: float
     approximation: float | None
     lower_bound: float | None
+    ranks: bool = False
 
 
 # --- what some targets have more ----------------------------------------------------------------------------------
@@ -150,8 +161,12 @@ class Choosing(Protocol):
         """The choices to be made; their parts of the grant add up to one."""
         ...
 
-    def picked(self, basis: Any, places: Sequence[int]) -> NDArray[np.float64]:
-        """The public values of the candidates that were chosen."""
+    def method(self, basis: Any, privacy: Privacy) -> str:
+        """How choices are made, as a ledger calls it."""
+        ...
+
+    def picked(self, basis: Any, places: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """The public values of the candidates that were chosen, one or more on each ballot."""
         ...
 
     def predict_ranks(self, basis: Any, privacy: Privacy, n: int | None, confidence: float) -> Errors:
@@ -182,6 +197,48 @@ class Tunable(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Step:
+    """What is published first, for a part of the grant, so that the rest is the better for it.
+
+    ``box`` are its own columns, None for those of the release. ``typical`` numbers are what a plan counts with,
+    ``extreme`` ones what is hardest to release after; None where the noise of the rest does not depend on them.
+    """
+
+    target: Target
+    share: Fraction
+    box: Box | None = None
+    typical: NDArray[np.float64] | None = None
+    extreme: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a step has published, and the law of its noise."""
+
+    step: Step
+    numbers: NDArray[np.float64]
+    law: NoiseLaw
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A target that may want something small published before itself."""
+
+    def before(self, box: Box, n: int | None, privacy: Privacy, free: bool) -> Step | None:
+        """What should be known first, by public quantities; None for nothing.
+
+        ``free`` says that the caller has named neither a basis nor a noise.
+        """
+        ...
+
+    def after(
+        self, measured: Measured, basis: Any, box: Box, n: int | None, granted: Privacy, rest: Privacy
+    ) -> tuple[Target, Any]:
+        """The target and its basis, given what was published first, all that was granted and what is left of it."""
+        ...
+
+
 @runtime_checkable
 class Rehearsable(Protocol):
     """A target that can be run without noise on **made-up or public** data, with errors showing."""
@@ -189,6 +246,11 @@ class Rehearsable(Protocol):
     def rehearse(self, data: Any, box: Any, basis: Any) -> NDArray[np.float64]:
         """What would be released without noise."""
         ...
+
+
+def clipped(values: NDArray[np.float64], range: tuple[float, float] | None) -> NDArray[np.float64]:
+    """What is finite of a rehearsal brought into the declared range, as a release does."""
+    return values if range is None else np.where(np.isfinite(values), np.clip(values, *range), values)
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ from sfumato.engines.tables import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
-from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.base import Errors, Published, Target, clipped
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
 from sfumato.values import silently
 
@@ -54,8 +54,8 @@ class BlackBox(Target):
         Optional: ``sf.Smooth``, ``sf.Hoelder`` or ``sf.Linear``; picks the degree and gives total bands.
     columns
         The data columns that ``fit`` needs, where they are not just those of the box: a list of names, or names
-        with bounds as in a box (``{"bp": (60, 220)}``), which are then cleaned too. In a CSV file, columns
-        without bounds are text.
+        with bounds as in a box (``{"bp": (60, 220)}``), which are then cleaned too, and decide with those of the box
+        which rows of a person count. In a CSV file, columns without bounds are text.
 
     Formal guarantee: if S holds, with these replacements, for every pair of neighbours, the release is private
     as its guarantee says. Values are clipped to ``range``, so ``min(S, high - low)`` is what is paid for.
@@ -72,6 +72,7 @@ class BlackBox(Target):
     columns: Columns = None
 
     bases = (LatticeBasis,)
+    yours = "fit"
 
     def __post_init__(self) -> None:
         if not callable(self.fit):
@@ -148,11 +149,12 @@ class BlackBox(Target):
     def rehearse(self, data: Any, box: Box, basis: LatticeBasis) -> Floats:
         """Run ``fit`` on **made-up or public** data with errors showing, and return the lattice values.
 
-        ``sf.release`` must hide every failure of ``fit`` behind the fallback; rehearse first.
+        ``sf.release`` must hide every failure of ``fit`` behind the fallback; it does this first, on records that it
+        makes up.
         """
         if box is None or basis is None:
             raise ParameterTypeError("a black box is a function: give box= and basis=sf.Bernstein(k) to look at it on")
-        return values_on(self.fit(data), basis.lattice(box))
+        return clipped(values_on(self.fit(data), basis.lattice(box)), self.range)
 
     def predict(self, basis: LatticeBasis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         mean, high = sup_noise(basis, box, law, confidence)

@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError
 from sfumato.releases.uncertainty import norm_quantile
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.statistic import certify_summary
+from sfumato.targets.statistic import certify_statistic
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Bounds(Target):
 
     def certificate(self, basis: Magnitudes, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A record moves from one cell to another: docs/proofs/statistics.md."""
-        return certify_summary(basis, box, privacy)
+        return certify_statistic(basis, box, privacy)
 
     def preferred_noise(self, certificate: Certificate, privacy: Privacy) -> str:
         return "laplace" if certificate.norm == "l1" else "auto"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.moments.contributions import Factors, chebyshev_table, factors_of
 from sfumato.bases.moments.cosine import Cosines, IndexSet, check_interactions
+from sfumato.bases.moments.prediction import DEGREES, missed_by_wide_bumps, predicted_error
 from sfumato.bases.moments.quadrature import category_nodes
 from sfumato.checks import one_of, positive_integer, shown
 from sfumato.core.box import Box, Interval
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 
 NOISES = {"laplace": "l1", "linf": "linf", "gaussian": "l2"}
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and none is expected, to choose a degree
-_BUMP = 0.5  # the deviation, on [-1, 1], of the bumps that a degree is chosen for
+_ENOUGH = 4  # degrees in a row that are worse than the best: those beyond are, too
 _CACHED = 2**19  # numbers that a block of records may have: they stay in the cache between steps
 _SMALL = 2**14  # moments that an automatic choice may have
 
@@ -143,7 +144,8 @@ class CosineMoments(Target):
     smoothness
         Instead of ``degree``: K, for questions with K derivatives; then ``t = ceil(2 n^(1 / (2 d + K)))``.
     interactions
-        ``"full"``, ``"cross"``, or k: see ``sf.Cosines``; ``"auto"``: full up to four columns, two by two beyond.
+        ``"full"``, ``"cross"``, or k: see ``sf.Cosines``; ``"auto"``: by the same rule as the degree; where a degree is
+        given, full up to four columns and two by two beyond.
     noise
         ``"auto"``: that of least variance among ``"linf"`` (K-norm noise of the box that all moments live in),
         ``"laplace"`` and, where a delta or rho is granted, ``"gaussian"``.
@@ -189,13 +191,16 @@ class CosineMoments(Target):
         if basis.size(box) < 2:
             raise ParameterError(f"degree={self.degree!r} leaves no moments: use 2 or more", parameter="degree")
 
-    def _ways(self, box: Box) -> str | int:
+    def _ways(self, box: Box) -> tuple[str | int, ...]:
+        """The index sets that come into question."""
         if self.interactions != "auto":
-            return self.interactions
-        return "full" if box.dimension <= 4 else 2
+            return (self.interactions,)
+        if self.degree != "auto" or self.smoothness is not None:
+            return ("full",) if box.dimension <= 4 else (2,)
+        return ("full", "cross", *range(1, min(4, box.dimension))) if box.dimension > 1 else ("full",)
 
     def _basis(self, box: Box, degree: Any) -> Cosines:
-        return Cosines(degree, self._ways(box))
+        return Cosines(degree, self._ways(box)[0])
 
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> CosineMoments:
         """The same, knowing whether the number of records is public."""
@@ -209,23 +214,16 @@ class CosineMoments(Target):
         return sums
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Cosines:
-        """The degree that the paper's rule gives, or the one of least predicted error for wide bumps."""
+        """The degree of the paper's rule, or the moments of least predicted error for a mixture of questions."""
         rows = n or self.expected_rows or _EXPECTED_ROWS
         if self.degree != "auto":
             return self._basis(box, self.degree)
         if self.smoothness is not None:
             return self._basis(box, max(2, math.ceil(2 * rows ** (1 / (2 * box.dimension + self.smoothness)))))
-        best, least = None, math.inf
-        for degree in range(3, 65):  # two frequencies could not tell a variance
-            basis = self._basis(box, degree)
-            if best is not None and _too_many(basis, box):
-                break
-            noise = self._deviation(basis.index_set(box), privacy) / rows
-            predicted = _predicted_error(degree, box.dimension, self._ways(box), noise)
-            if predicted < least:
-                best, least = basis, predicted
-        assert best is not None
-        return best
+        return _least_error(tuple(self._ways(box)), box, lambda basis: self._noise(basis, box, privacy) / rows)
+
+    def _noise(self, basis: Cosines, box: Box, privacy: Privacy) -> float:
+        return self._deviation(basis.index_set(box), privacy)
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
@@ -278,11 +276,10 @@ class CosineMoments(Target):
         rows = n or self.expected_rows or _EXPECTED_ROWS
         one = np.zeros((1, law.size))
         one[0, -1] = 1.0
-        degree = max(basis.shape(box))
         return Errors(
             noise_deviation(law) * math.sqrt(2 / math.pi) / rows,
             float(half_widths(law, one, confidence)[0]) / rows,
-            _predicted_error(degree, box.dimension, self._ways(box), 0.0),
+            missed_by_wide_bumps(basis, box),
             None,
         )
 
@@ -332,13 +329,17 @@ def _too_many(basis: Cosines, box: Box) -> bool:
         return True
 
 
-def _predicted_error(degree: int, dimension: int, ways: str | int, noise: float) -> float:
-    """Noise and truncation of a bump in the middle of up to as many columns as interact."""
-    columns = min(dimension, 4) if isinstance(ways, str) else min(dimension, ways, 4)
-    angles = (np.arange(256) + 0.5) * (math.pi / 256)
-    bump = np.exp(-((np.cos(angles) / _BUMP) ** 2) / 2)
-    size = np.abs(np.cos(np.outer(np.arange(256), angles)) @ bump) * (2 / 256)
-    size[0] /= 2
-    kept, squares = float(size[:degree].sum()), float((size[:degree] ** 2).sum())
-    missed = float(size.sum()) ** columns - kept**columns
-    return missed + noise * math.sqrt(max(0.0, squares**columns - size[0] ** (2 * columns)))
+def _least_error(ways: Sequence[str | int], box: Box, noise: Callable[[Cosines], float]) -> Cosines:
+    """The basis of least predicted error for a mixture of questions: docs/proofs/moments.md, "Which moments"."""
+    best, least = None, math.inf
+    for one in ways:
+        worse, own = 0, math.inf
+        for degree in DEGREES:  # from three on: two frequencies could not tell a variance
+            basis = Cosines(degree, one)
+            if worse == _ENOUGH or _too_many(basis, box):
+                break
+            predicted = predicted_error(basis, box, noise(basis))
+            worse, own = (0, predicted) if predicted < own else (worse + 1, own)
+            if best is None or predicted < least:  # where noise drowns everything, the fewest moments
+                best, least = basis, predicted
+    return Cosines(DEGREES[0], ways[-1]) if best is None else best  # which may be too many, and is refused then

@@ -120,7 +120,8 @@ class NadarayaWatson(Target):
 
     @property
     def columns(self) -> Columns:  # type: ignore[override]
-        return None
+        """The response's column, which the data must have beside the box's."""
+        return {self.response: self._response().column}
 
     def check_box(self, box: Box) -> None:
         if self.response in box.names:
@@ -154,7 +155,7 @@ class NadarayaWatson(Target):
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> MassLattice:
         """The lattice of least predicted error for the density of the records."""
-        return self._density().choose_basis(box, n, privacy)
+        return self._density().linear_basis(box, n, privacy)
 
     def _exponent(self, box: Box) -> int:
         return -share_bits(box) - RESPONSE_BITS[box.dimension]

@@ -24,12 +24,14 @@ from sfumato.core.whole import Integers, Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Values
+from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.bayes.likelihoods import Counted, Likelihood, Normal, Smoothed
 from sfumato.releases.density.density import Choice, DensityRelease
 from sfumato.releases.density.masses import NoisyMasses
+from sfumato.releases.file.container import MOST_PARTS
 from sfumato.releases.machine.response import Response
 from sfumato.targets.base import Errors, Published, Target
 from sfumato.targets.density.density import KDE
@@ -120,6 +122,11 @@ class NaiveBayes(Target):
     def _response(self) -> Response:
         return Response(self.response, classes=self.classes)
 
+    @property
+    def columns(self) -> Columns:  # type: ignore[override]
+        """The response's column, which the data must have beside the box's."""
+        return {self.response: self._response().column}
+
     def check_box(self, box: Box) -> None:
         if self.response in box.names:
             raise ParameterError(
@@ -166,7 +173,7 @@ class NaiveBayes(Target):
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Attributes:
         """For each numeric column the lattice of least predicted error."""
         part, rows = self._part(box, privacy), None if n is None else max(1, n // len(self.classes))
-        found = {i: density.choose_basis(alone(box, i), rows, part) for i, density in self._densities(box)}
+        found = {i: density.linear_basis(alone(box, i), rows, part) for i, density in self._densities(box)}
         return Attributes(tuple(found.get(i) for i in range(box.dimension)))
 
     def check_basis(self, basis: Basis, box: Box) -> None:
@@ -175,6 +182,10 @@ class NaiveBayes(Target):
                 f"naive Bayes chooses a lattice for each column: use basis='auto', got {shown(basis)}"
             )
         smooth = dict(self._densities(box))
+        if len(smooth) > MOST_PARTS // 2:  # each takes as much of a file's header as two groups of a density
+            raise ParameterError.of(
+                "box", f"must have at most {MOST_PARTS // 2} columns with a kernel, got {len(smooth)}; use normal ones"
+            )
         if len(basis.lattices) != box.dimension or {i for i, p in enumerate(basis.lattices) if p} != set(smooth):
             raise ParameterError(f"the basis needs a lattice for each smoothed column, and for no other, got {basis!r}")
         for i, density in smooth.items():

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
+from sfumato.bases.statistics.centred import CentredSquares, share_of_means
+from sfumato.bases.statistics.edges import BINS, edges_within, given_edges, whole_edges
 from sfumato.bases.statistics.moments import Moments
-from sfumato.bases.statistics.quantiles import Quantiles, check_level
-from sfumato.bases.statistics.sums import UNIT, Given, Summary, Tally, Total
-from sfumato.checks import finite_number, one_of, positive_integer, probability, shown
-from sfumato.core.box import Box, Categorical
+from sfumato.bases.statistics.quantiles import Grid, Quantiles, check_level
+from sfumato.bases.statistics.sums import UNIT, Given, StatisticBasis, Tally, Total
+from sfumato.bases.statistics.tree import QuantileTree
+from sfumato.checks import as_written, did_you_mean, finite_number, one_of, positive_integer, positive_number, shown
+from sfumato.core.box import Box, Categorical, Date, Integer, Interval
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import NORMS, Certificate
 from sfumato.core.gaussian import noise_multiplier
@@ -27,10 +31,11 @@ from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.passes import Contributions, Counts
 from sfumato.engines.tables import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.laws import noise_variance
+from sfumato.faces.views import check_axes
+from sfumato.laws import INDEPENDENT, noise_variance
 from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
-from sfumato.targets.base import Ballot, Errors, Published, Target
+from sfumato.targets.base import Ballot, Errors, Measured, Published, Step, Target, clipped
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
 from sfumato.values import doubles, silently
 
@@ -38,7 +43,8 @@ Floats = NDArray[np.float64]
 
 NUMERIC = ("sum", "mean", "variance", "covariance", "median", "quantiles")
 TABLES = ("count", "histogram", "proportions")
-CHOSEN = ("median", "quantiles")
+QUANTILES = ("median", "quantiles")
+_EACH_ALONE, _EACH_BESIDE = 200, 20  # whole numbers up to which each has a cell, of one column and of several
 _EXPECTED_ROWS = 10_000  # where the number of rows is private, for predictions only
 
 
@@ -76,11 +82,19 @@ class Statistic(Target):
         ``"drop"``: records with a missing value count for nothing. ``"none"``: you state publicly that nothing is
         missing, which makes means and proportions a little better; should something be, the box's middle stands in.
     bins
-        For a histogram: equal cells along each numeric column (default 10), a number or one per column.
+        For a histogram: equal cells along each numeric column, a number or one per column. By default 10, and one for
+        each whole number of an ``sf.Integer`` column of up to 200 (20 where there are more columns).
+    edges
+        For a histogram: where its cells meet, instead: ``{"age": [18, 65]}``, or the numbers alone for one numeric
+        column. A cell has its lower edge; the column's bounds need not be among them.
     probabilities
         For quantiles: the levels (default quartiles).
-    interval_share
-        For quantiles: which share of the grant pays for their intervals (default none, and the intervals tell little).
+    interval
+        For quantiles: ``"counts"`` reads them and their limits from noisy counts; ``"none"`` chooses values that are a
+        few ranks nearer, all levels jointly, and their limits tell little.
+    step
+        For quantiles: from one value that they can have to the next; by default 1 for an ``sf.Integer`` column, else a
+        decimal step that public quantities choose.
     sensitivity, norm, length, range, fallback
         For a function of yours: how far one row can move its numbers, in ``norm`` (``"l1"``, ``"l2"`` or ``"linf"``),
         or what ``sf.sample_sensitivity`` made; how many numbers; optional public bounds of them, and the number that
@@ -97,15 +111,17 @@ class Statistic(Target):
     column: Any = None
     missing: str = "drop"
     bins: int | Sequence[int] | None = None
+    edges: Mapping[str, Sequence[float]] | Sequence[float] | None = None
     probabilities: Sequence[float] | None = None
-    interval_share: float = 0.0
+    interval: str = "counts"
     sensitivity: Sensitivity | None = None
     norm: str = "l1"
     length: int = 1
     range: tuple[float, float] | None = None
     fallback: float | None = None
+    step: float | None = None
 
-    bases = (Summary,)
+    bases = (StatisticBasis,)
 
     def __post_init__(self) -> None:
         if callable(self.what):
@@ -120,7 +136,9 @@ class Statistic(Target):
             raise ParameterTypeError.of(
                 "sensitivity", "is missing: state how far one row can move the numbers, or use sf.sample_sensitivity"
             )
-        given = {"bins": self.bins, "probabilities": self.probabilities, "interval_share": self.interval_share or None}
+        interval = None if self.interval == "counts" else self.interval
+        given = {"bins": self.bins, "edges": self.edges, "probabilities": self.probabilities, "interval": interval,
+                 "step": self.step}  # fmt: skip
         for name, value in given.items():
             if value is not None:
                 raise ParameterError.of(name, f"is for built-in statistics, got {name}={value!r}")
@@ -148,15 +166,17 @@ class Statistic(Target):
             raise ParameterTypeError(
                 f"column must be a name or several different names, got column={shown(self.column)}"
             )
-        if self.bins is not None and self.what != "histogram":
-            raise ParameterError.of("bins", f"are for a histogram, got what={self.what!r}, bins={shown(self.bins)}")
-        levels = self.what in CHOSEN
+        for name, value in {"bins": self.bins, "edges": self.edges}.items():
+            if value is not None and self.what != "histogram":
+                raise ParameterError.of(name, f"are for a histogram, got what={self.what!r}, {name}={shown(value)}")
         if self.probabilities is not None and self.what != "quantiles":
             raise ParameterError.of("probabilities", f"are for quantiles, got what={self.what!r}")
-        if self.interval_share:
-            probability("interval_share", self.interval_share)
-            if not levels:
-                raise ParameterError.of("interval_share", f"is for quantiles, got what={self.what!r}")
+        if one_of("interval", self.interval, ("counts", "none")) == "none" and self.what not in QUANTILES:
+            raise ParameterError.of("interval", f"is for quantiles, got what={self.what!r}, interval='none'")
+        if self.step is not None:
+            if self.what not in QUANTILES:
+                raise ParameterError.of("step", f"is for quantiles, got what={self.what!r}, step={shown(self.step)}")
+            object.__setattr__(self, "step", positive_number("step", self.step))
         if self.what == "quantiles":
             asked = (0.25, 0.5, 0.75) if self.probabilities is None else self.probabilities
             if not isinstance(asked, Sequence | np.ndarray) or not len(asked):
@@ -182,6 +202,11 @@ class Statistic(Target):
         """The largest size that a number can have, if a range was declared."""
         return None if self.range is None else max(abs(self.range[0]), abs(self.range[1]))
 
+    @property
+    def yours(self) -> str | None:  # type: ignore[override]
+        """What it calls a function of the caller's, if it has one."""
+        return getattr(self.what, "__name__", "what") if callable(self.what) else None
+
     def domain(self, box: Box) -> Box:
         """The columns that it is about."""
         if self.names is None:
@@ -189,42 +214,64 @@ class Statistic(Target):
         kinds = dict(zip(box.names, box.columns, strict=True))
         unknown = [name for name in self.names if name not in kinds]
         if unknown:
-            raise ParameterError(f"column must be among those of the box ({list(box.names)}), got {unknown[0]!r}")
+            near = did_you_mean(unknown[0], box.names)
+            raise ParameterError(f"column must be among those of the box ({list(box.names)}), got {unknown[0]!r}{near}")
         return Box({name: kinds[name] for name in self.names})
 
     def check_box(self, box: Box) -> None:
         domain = self.domain(box)
         if self.what in NUMERIC:
             domain.intervals()
+        if self.what == "sum" and any(isinstance(kind, Date) for kind in domain.columns):
+            raise ParameterError("dates have no sum; ask for their mean", parameter="column")
         if self.what in ("variance", "covariance") and float(np.max(domain.high / 2 - domain.low / 2)) > 1e150:
             raise ParameterError(
                 f"the square of a column's width is beyond 64-bit floats, got {domain!r}", parameter="column"
             )
-        if self.what in CHOSEN and domain.dimension != 1:
+        if self.what in QUANTILES and domain.dimension != 1:
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
-            Cells(domain, self._shape(domain))  # refuses what does not fit
+            self._cells(self._tally(domain), domain)  # refuses what does not fit
 
-    def _shape(self, domain: Box) -> tuple[int, ...]:
-        """Cells along each column: categories, or bins."""
+    def _tally(self, domain: Box) -> Tally:
+        """The cells of a table: categories, bins, or between edges."""
+        assert isinstance(self.what, str)
+        complete = self.missing == "none"
         if self.what == "count":
-            return (1,) * domain.dimension
+            return Tally(self.what, (1,) * domain.dimension, complete)
         kinds = domain.columns
-        if self.what == "proportions":
-            numeric = [n for n, c in zip(domain.names, kinds, strict=True) if not isinstance(c, Categorical)]
-            if numeric:
-                raise ParameterError(f"proportions need sf.Categorical columns, {numeric[0]!r} is not; try a histogram")
-        bins = iter(self._bins(sum(not isinstance(kind, Categorical) for kind in kinds)))
-        return tuple(len(kind.categories) if isinstance(kind, Categorical) else next(bins) for kind in kinds)
+        numeric = [n for n, c in zip(domain.names, kinds, strict=True) if not isinstance(c, Categorical)]
+        if self.what == "proportions" and numeric:
+            raise ParameterError(f"proportions need sf.Categorical columns, {numeric[0]!r} is not; try a histogram")
+        bins, given = dict(zip(numeric, self._bins(len(numeric)), strict=True)), given_edges(self.edges, numeric)
+        shape, edges = [], []
+        for name, kind in zip(domain.names, kinds, strict=True):
+            count, sides = len(kind.categories) if isinstance(kind, Categorical) else bins[name], None
+            if isinstance(kind, Interval) and name in given:
+                if self.bins is not None:
+                    raise ParameterError.of("edges", f"and bins cannot both say what the cells of {name!r} are")
+                sides = edges_within(kind, name, given[name])
+            elif isinstance(kind, Integer):
+                sides = whole_edges(kind, count, _EACH_ALONE if domain.dimension == 1 else _EACH_BESIDE)
+            shape.append(count or BINS if sides is None else len(sides) - 1)
+            edges.append(sides)
+        return Tally(self.what, tuple(shape), complete, None if edges == [None] * len(edges) else tuple(edges))
 
-    def _bins(self, count: int) -> tuple[int, ...]:
+    def _bins(self, count: int) -> tuple[int | None, ...]:
+        """Cells along each numeric column; None where nothing is said."""
         if isinstance(self.bins, Sequence) and len(self.bins) == count:
             return tuple(positive_integer("bins", b) for b in self.bins)
         if isinstance(self.bins, Sequence):
             raise ParameterError.of(
                 "bins", f"needs one number, or one per numeric column ({count}), got bins={shown(self.bins)}"
             )
-        return (positive_integer("bins", 10 if self.bins is None else self.bins),) * count
+        return (None if self.bins is None else positive_integer("bins", self.bins),) * count
+
+    def _cells(self, basis: Tally, domain: Box) -> Cells:
+        """Where records are counted; a count needs every category as a cell of its own to see which have none."""
+        if basis.statistic != "count":
+            return Cells(domain, basis.shape, basis.edges)
+        return Cells(domain, tuple(len(c.categories) if isinstance(c, Categorical) else 1 for c in domain.columns))
 
     def gather(self, records: Records, box: Box, engine: Engine) -> Source:
         """Nothing is read yet: what to sum depends on the grant."""
@@ -233,40 +280,74 @@ class Statistic(Target):
         return Source(records, engine)
 
     def settled(self, box: Box, n: int | None, privacy: Privacy, basis: Any = "auto") -> Statistic:
-        """The same; quantiles as what they are, something to choose."""
-        if self.what not in CHOSEN:
+        """The same; quantiles without limits as what they are, something to choose."""
+        if self.what not in QUANTILES or self.interval != "none":
             return self
         return ChosenStatistic(**{one.name: getattr(self, one.name) for one in fields(self)})
 
-    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> Summary:
+    def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> StatisticBasis:
         """What is summed over records, which follows from the statistic and the grant."""
         domain, complete = self.domain(box), self.missing == "none"
         if callable(self.what):
             return Given(self.length, self.range)
         if self.what in TABLES:
-            return Tally(self.what, self._shape(domain), complete)
+            return self._tally(domain)
         if self.what == "sum":
             return Total(complete)
-        if self.what in CHOSEN:
+        if self.what in QUANTILES:
             asked = (0.5,) if self.probabilities is None else tuple(self.probabilities)
-            return Quantiles.plan(self.what, asked, domain, n, privacy, complete, self.interval_share)
+            if self.interval == "none":
+                return Quantiles.plan(self.what, asked, domain, complete, privacy, self.step)
+            rows = _EXPECTED_ROWS if n is None else n
+            noise = noise_units(privacy)
+            return QuantileTree.plan(self.what, asked, domain, rows, privacy, complete, noise, self.step)
         replaces = privacy.neighbours == "replace"
         if complete and replaces and privacy.unit == "row":
             return Moments(self.what, complete, 0)
         both = {norm: Moments.counting(self.what, domain, complete, norm, replaces) for norm in ("l1", "l2")}
         return both[norm_of(privacy, lambda norm: both[norm].apart(domain, privacy, norm))]
 
+    def before(self, box: Box, n: int | None, privacy: Privacy, free: bool) -> Step | None:
+        """A variance of enough records is better about a noisy mean than about the middle of the box."""
+        columns = self.domain(box).dimension
+        share = share_of_means(columns, n, privacy) if self.what == "variance" and n and free else None
+        if share is None:
+            return None
+        mean = Statistic("mean", self.column, self.missing)
+        counted = [] if self.missing == "none" else [float(n or 0)]  # a weight of one: close enough to plan with
+        numbers = [np.array([at * (n or 0)] * columns + counted) for at in (0.5, 1.0)]
+        return Step(mean, as_written(share), None, *numbers)
+
+    def after(
+        self, measured: Measured, basis: Any, box: Box, n: int | None, granted: Privacy, rest: Privacy
+    ) -> tuple[Statistic, CentredSquares]:
+        domain, pure = self.domain(box), granted if granted.rho is not None else replace(granted, delta=0.0)
+        step, found = measured.step, measured.numbers
+        means, share = step.target.choose_basis(box, n, pure), float(step.share)
+        assert isinstance(means, Moments) and n is not None
+        both = {norm: CentredSquares.counting(domain, found, means, share, n, pure, norm) for norm in ("l1", "l2")}
+        return self, both[norm_of(rest, lambda norm: both[norm].apart(domain, rest, norm))]
+
+    def check_drawable(self, box: Box, basis: Any) -> None:
+        if self.what in ("histogram", "proportions"):
+            check_axes(self.domain(box).dimension, self.domain(box))
+
     def check_basis(self, basis: Basis, box: Box) -> None:
-        if not isinstance(basis, Summary):
+        if not isinstance(basis, StatisticBasis):
             raise ParameterTypeError(f"a statistic needs no basis, got basis={shown(basis)}")
+
+    def check_law(self, law: NoiseLaw) -> None:
+        super().check_law(law)
+        if self.what in QUANTILES and law.kind not in INDEPENDENT:
+            raise ParameterError.of("noise", f"must be 'auto' or one of {INDEPENDENT} for quantiles, got {law.kind!r}")
 
     def size(self, basis: Basis, box: Box) -> int:
         return basis.size(self.domain(box))
 
-    def certificate(self, basis: Summary, box: Box, n: int | None, privacy: Privacy) -> Certificate:
+    def certificate(self, basis: StatisticBasis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A built-in sum of bounded integers, or the caller's own bound: docs/proofs/statistics.md, sampler.md."""
         if not callable(self.what):
-            return certify_summary(basis, self.domain(box), privacy)
+            return certify_statistic(basis, self.domain(box), privacy)
         assert self.sensitivity is not None
         check_sampled(self.sensitivity, n, self.length, None)
         note = "it holds for the function as run, with failures and non-finite numbers replaced by the fallback"
@@ -283,26 +364,35 @@ class Statistic(Target):
         own = callable(self.what)
         return "auto" if own and norm_of(privacy, lambda _: certificate.bound) == "l2" else "laplace"
 
-    def coefficients(self, source: Source, basis: Summary, box: Box, certificate: Certificate) -> Private:
+    def coefficients(self, source: Source, basis: StatisticBasis, box: Box, certificate: Certificate) -> Private:
         domain = self.domain(box)
         if callable(self.what):
             return Private(self._own(whole_of(source.records, "a statistic of yours").native), certificate)
+        if isinstance(basis, QuantileTree):
+            return Private(basis.sums(self._grid_counts(source, basis.grid, box), source.rows), certificate)
         if isinstance(basis, Tally):
-            cells = Cells(domain, _cells_of(basis, domain))
+            cells = self._cells(basis, domain)
             tally = source.engine.fold(source.records, Counts(cells)).counts((cells.size,))
             return Private(np.array([tally.sum()]) if basis.statistic == "count" else tally, certificate)
+        if isinstance(basis, CentredSquares):
+            rule = Contributions(domain, basis, basis.largest())
+            return Private(source.engine.fold(source.records, rule).wide(), certificate)
         assert isinstance(basis, Total | Moments)
         largest = max(UNIT, basis.weight if isinstance(basis, Moments) else 0)  # no single integer is larger
         return Private(source.engine.fold(source.records, Contributions(domain, basis, largest)).wide(), certificate)
+
+    def _grid_counts(self, source: Source, grid: Grid, box: Box) -> NDArray[np.int64]:
+        """How many records are nearest to each candidate."""
+        domain = self.domain(box)
+        cells = Cells(Box({domain.names[0]: grid.edges(domain.intervals()[0])}), (grid.count,))
+        return source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
 
     def _own(self, records: Any) -> Floats:
         """Run the caller's function; any failure, even an exit, yields the fallback, because an error is an output."""
         assert callable(self.what) and self.fallback is not None
         try:
             with silently():
-                found = self.what(records)
-                foreign = hasattr(type(found), "__array__") and not isinstance(found, np.ndarray)
-                numbers = np.asarray(doubles(found) if foreign else found, dtype=np.float64).reshape(self.length)
+                numbers = self._numbers(records)
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -310,17 +400,27 @@ class Statistic(Target):
         finite = np.where(np.isfinite(numbers), numbers, self.fallback)
         return finite if self.range is None else np.clip(finite, *self.range)
 
+    def _numbers(self, records: Any) -> Floats:
+        assert callable(self.what)
+        found = self.what(records)
+        foreign = hasattr(type(found), "__array__") and not isinstance(found, np.ndarray)
+        return np.asarray(doubles(found) if foreign else found, dtype=np.float64).reshape(self.length)
+
     def rehearse(self, data: Any, box: Any = None, basis: Any = None) -> Floats:
         """Run your function on **made-up or public** data with errors showing."""
         if not callable(self.what):
             raise ParameterTypeError(
                 f"{type(self).__name__} has a proved certificate, and nothing to rehearse or to sample"
             )
-        return np.asarray(self.what(data), dtype=np.float64).reshape(self.length)
+        return clipped(self._numbers(data), self.range)
 
-    def predict(self, basis: Summary, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
+    def predict(self, basis: StatisticBasis, box: Box, law: NoiseLaw, n: int | None, confidence: float) -> Errors:
         domain, rows = self.domain(box), n or _EXPECTED_ROWS
+        if isinstance(basis, QuantileTree):
+            return _rank_errors(lambda c: basis.rank_widths(law, c, n), rows, confidence)
         width = widths_of_each(law, confidence)
+        if isinstance(basis, CentredSquares):
+            width = basis.planned_widths(width, domain, law.certificate.norm)
         mean = min(1.0, norm_mean(law) / float(width.max()))
         typical = basis.typical(domain, rows)
         value, (low, high) = basis.estimate(domain, typical, rows), basis.limits(domain, typical, width, rows)
@@ -328,7 +428,7 @@ class Statistic(Target):
         return Errors(wide * mean, wide, 0.0, None)
 
     def finish(self, published: Published) -> ValueRelease:
-        assert isinstance(published.basis, Summary)
+        assert isinstance(published.basis, StatisticBasis)
         return ValueRelease(
             guarantee=published.guarantee,
             law=published.law,
@@ -356,39 +456,59 @@ class Statistic(Target):
 class ChosenStatistic(Statistic):
     """Quantiles: private scores of public candidates, of which one is chosen for each level."""
 
-    def ballots(self, source: Source, basis: Summary, box: Box, privacy: Privacy) -> list[Ballot]:
+    def ballots(self, source: Source, basis: StatisticBasis, box: Box, privacy: Privacy) -> list[Ballot]:
         """For each level, a private score of every candidate, and its part of the grant."""
         assert isinstance(basis, Quantiles)
-        name = self.domain(box).names[0]
-        cells = Cells(Box({name: basis.grid.edges()}), (basis.grid.count,))
-        counts = source.engine.fold(source.records, Counts(cells)).counts(cells.shape)
+        counts = self._grid_counts(source, basis.grid, box)
+        if basis.splits:
+            part = Fraction(1, len(basis.groups))
+            ranks = [
+                (*basis.ranks(counts, levels), basis.joint_sensitivity(levels, privacy)) for levels in basis.groups
+            ]
+            return [Ballot(found, apart, part, tuple(wanted)) for found, wanted, apart in ranks]
         return [
             Ballot(basis.scores(counts, level), float(basis.sensitivity(level, privacy)), part)
             for level, part in zip(basis.levels, basis.parts, strict=True)
         ]
 
-    def picked(self, basis: Summary, places: Sequence[int]) -> Floats:
+    def method(self, basis: StatisticBasis, privacy: Privacy) -> str:
+        """Several values at once are chosen by the exponential mechanism, single ones by the better of two."""
+        assert isinstance(basis, Quantiles)
+        return "exponential" if basis.splits or privacy.epsilon is None else "permute-and-flip"
+
+    def picked(self, basis: StatisticBasis, places: Sequence[Sequence[int]]) -> Floats:
         """The candidates at these places."""
         assert isinstance(basis, Quantiles)
-        return basis.grid.values()[list(places)]
+        return basis.chosen(places) if basis.splits else basis.grid.values()[[place for (place,) in places]]
 
-    def predict_ranks(self, basis: Summary, privacy: Privacy, n: int | None, confidence: float) -> Errors:
+    def predict_ranks(self, basis: StatisticBasis, privacy: Privacy, n: int | None, confidence: float) -> Errors:
         """How far off the ranks may be, as a share of the records: how far the values are depends on the data."""
         assert isinstance(basis, Quantiles)
-        asked = len(basis.asked)  # the levels beside them only make limits
-        worst = [float(basis.rank_errors(privacy, c)[:asked].max()) / (n or _EXPECTED_ROWS) for c in (0.5, confidence)]
-        return Errors(worst[0], worst[1], 0.0, None)
+        return _rank_errors(lambda c: basis.rank_errors(privacy, c), n or _EXPECTED_ROWS, confidence)
+
+
+def _rank_errors(off: Callable[[float], Floats], rows: int, confidence: float) -> Errors:
+    """Errors in ranks, as a share of the records: how far the values are off depends on the data."""
+    half, most = (float(off(c).max()) / rows for c in (0.5, confidence))
+    return Errors(half, most, 0.0, None, ranks=True)
+
+
+def noise_units(privacy: Privacy) -> tuple[float, float]:
+    """The deviation of Laplace and of Gaussian noise for neighbours that are one apart; infinite where not granted."""
+    if privacy.epsilon is None:
+        assert privacy.rho is not None
+        return math.inf, 1 / math.sqrt(2 * privacy.rho)
+    laplace = math.sqrt(noise_variance("laplace", 1)) / privacy.epsilon
+    return laplace, noise_multiplier(privacy.epsilon, privacy.delta) if privacy.delta else math.inf
 
 
 def norm_of(privacy: Privacy, apart: Callable[[str], int | float]) -> str:
     """The norm in which sums are certified: that of the noise that is smaller, where the grant leaves a choice."""
-    if privacy.epsilon is None or not privacy.delta:
-        return "l1" if privacy.rho is None else "l2"
-    laplace = math.sqrt(noise_variance("laplace", 1)) * apart("l1") / privacy.epsilon
-    return "l1" if laplace <= apart("l2") * noise_multiplier(privacy.epsilon, privacy.delta) else "l2"
+    laplace, gaussian = noise_units(privacy)
+    return "l1" if laplace * apart("l1") <= gaussian * apart("l2") else "l2"
 
 
-def certify_summary(summary: Summary, domain: Box, privacy: Privacy) -> Certificate:
+def certify_statistic(summary: StatisticBasis, domain: Box, privacy: Privacy) -> Certificate:
     """The enforced certificate of a sum of bounded integer vectors: docs/proofs/statistics.md."""
     return summary.certified(domain, privacy, norm_of(privacy, lambda norm: summary.apart(domain, privacy, norm)))
 
@@ -405,10 +525,3 @@ def _pair(limits: Any) -> tuple[float, float]:
     if low >= high:
         raise ParameterError.of("range", f"must have low < high, got range={limits!r}")
     return low, high
-
-
-def _cells_of(basis: Tally, domain: Box) -> tuple[int, ...]:
-    """A count needs every category as a cell of its own to see which records have none."""
-    if basis.statistic != "count":
-        return basis.shape
-    return tuple(len(c.categories) if isinstance(c, Categorical) else 1 for c in domain.columns)

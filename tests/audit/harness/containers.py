@@ -10,11 +10,13 @@ from harness.reading import (
     Container,
     Wanted,
     arrow_table,
+    columns_dict,
     lists,
     matrix,
     number_frames,
     numbers,
     objects,
+    one_series,
     pandas_frame,
     parquet_file,
     polars_frame,
@@ -32,7 +34,10 @@ TABLES: dict[str, Maker] = {
     "csv of many lines": multiline_file,
     "csv without a header": headless_file,
     "polars lazy": polars_lazy,
+    "dict": columns_dict,
+    "column": one_series,
 }
+NAMED: dict[str, Maker] = {**FRAMES, "dict": columns_dict, "polars lazy": polars_lazy}  # that devices read, too
 ARRAYS: dict[str, Maker] = {"array": matrix, "objects": objects}
 TEXTS: dict[str, Maker] = {"texts": texts}
 LISTS: dict[str, Maker] = {"lists": lists}

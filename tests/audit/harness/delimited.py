@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import sfumato as sf
-from harness.hostile import BYTES, RAW, UNICODE, some
-from harness.reading import WHO, Container, Record, Wanted, person
+from harness.hostile import BYTES, RAW, UNICODE, dated_bytes, some
+from harness.reading import WHO, Container, Record, Wanted, as_date, person
 
 _CELLS = (
     *BYTES,
@@ -36,6 +36,7 @@ class Csv(Container):
     ended: bool = True  # whether the last line ends
     latin: bool = False  # whether names are written in latin-1, and so are no UTF-8
     name: str = "csv"
+    whole: ClassVar[bool] = True
 
     @property
     def comma(self) -> bytes:
@@ -46,7 +47,8 @@ class Csv(Container):
         return b'"' + text.replace(b'"', b'""') + b'"' if self.quoted else text
 
     def record(self, values: Mapping[str, Any]) -> Record:
-        cells = {name: self._cell(person(values[name]) if name == WHO else values[name]) for name in self.columns}
+        told = {WHO: person, "d": as_date}
+        cells = {name: self._cell(told.get(name, str)(values[name])) for name in self.columns}
         if self.latin and WHO in cells:
             cells[WHO] = b"M" + bytes([0xE0 + values[WHO]]) + b"ller"
         return self.comma.join(cells[name] for name in self.columns)
@@ -56,6 +58,8 @@ class Csv(Container):
         free = [i for i, name in enumerate(self.columns) if name != WHO and i < len(cells)]
         for i in rng.sample(free, rng.randint(1, len(free))) if free else ():
             cells[i] = some(_CELLS, RAW)(rng)
+            if self.columns[i] == "d" and rng.random() < 0.5:
+                cells[i] = dated_bytes(rng)
             if WHO in self.columns:  # one more cell could make it somebody else's
                 cells[i] = cells[i].replace(self.comma, b"")
         line = self.comma.join(cells)

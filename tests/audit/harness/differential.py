@@ -62,7 +62,7 @@ def _shown(records: list[Any]) -> str:
     for record in records:
         try:
             found.append(repr(record))
-        except Exception as error:
+        except BaseException as error:
             found.append(f"<{type(record).__name__} that raises {type(error).__name__} when shown>")
     return f"[{', '.join(found)}]"
 
@@ -108,13 +108,20 @@ def _compare_group(
     records, persons = first_table(rng, group)
     base = watch.observe(door, container, records, group.privacy)
     last: tuple[Neighbour, Outcome] | None = None
+    alone: dict[tuple[int, ...], Outcome] = {}  # the others, without those whose records are replaced
     for change in neighbours(rng, group, records, persons, changes):
         after = watch.observe(door, container, change.records, group.privacy)
         tally.pairs += 1
         tally.containers[container.name] += 1
         (tally.released if after.released else tally.refused)[door.name] += 1
         before, complaints = records, differences(base, after, door.bounded)
-        complaints += misplaced(group, base, after, persons, change)
+        rest = base if change.how == "added" else after
+        if change.how == "replaced" and base.rows is not None and isinstance(group.privacy.unit, sf.Person):
+            if change.places not in alone:
+                others = [record for place, record in enumerate(records) if place not in change.places]
+                alone[change.places] = watch.observe(door, container, others, group.privacy)
+            rest = alone[change.places]
+        complaints += misplaced(group, base, after, rest, persons, change)
         if not complaints and last is not None and last[0].replaces_the_same(change):
             before, complaints = last[0].records, differences(last[1], after, door.bounded)
         if complaints:

@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 import sfumato as sf
-from harness.containers import ARRAYS, FILES, FRAMES, LISTS, TABLES, VECTORS, Maker
+from harness.containers import ARRAYS, FILES, FRAMES, LISTS, NAMED, TABLES, VECTORS, Maker
 from harness.containers import TEXTS as TEXT_ARRAYS
 from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
@@ -30,6 +30,7 @@ KINDS: dict[str, Any] = {
     "t": sf.Periodic(*NUMBERS["t"]),
     "k": sf.Categorical(CODES),
     "g": sf.Categorical(TEXTS["g"]),
+    "d": sf.Date("2024-01-01", "2025-01-01"),
 }
 PURE = {"epsilon": 1.0}
 GRANTS = (PURE, {"epsilon": 1.0, "delta": 1e-6}, {"rho": 0.5})
@@ -75,11 +76,12 @@ class Door:
     def containers(self) -> dict[str, Maker]:
         """What its records can come in."""
         arrays = {} if self.by_name or {"g", "k"} & {*self.columns} else ARRAYS  # of numbers without categories
+        arrays = {} if "d" in self.columns and len(self.columns) > 1 else arrays  # nor with dates beside numbers
         return {
             "table": TABLES | arrays,
             "command": FILES,
             "estimator": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS,
-            "reports": FRAMES | arrays | {"objects": ARRAYS["objects"]} | LISTS | TEXT_ARRAYS,
+            "reports": NAMED | arrays | {"objects": ARRAYS["objects"]} | LISTS | TEXT_ARRAYS,
             "numbers": VECTORS,
         }[self.kind]
 
@@ -105,6 +107,8 @@ _MOST_ROWS = 100
 
 def _values(table: Any, name: str) -> list[Any]:
     column = table[name]
+    if isinstance(column, np.ndarray):
+        return column.tolist()
     return column.to_pylist() if isinstance(column, pa.ChunkedArray) else column.to_list()
 
 
@@ -117,16 +121,20 @@ def _column_of(table: Any, name: str, place: int) -> list[Any]:
     return _values(table, name)
 
 
-def seen(table: Any, names: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The types that a caller's function saw, and its rows, as text."""
+def seen(table: Any, names: tuple[str, ...]) -> tuple[str, list[str], int]:
+    """The types that a caller's function saw, and its rows, as text; and in how many pieces."""
     if isinstance(table, pd.DataFrame):
         types = str(list(zip(table.columns, map(str, table.dtypes), strict=True)))
+        types += f" {type(table.index).__name__} {list(table.index) == list(range(len(table)))}"
     elif isinstance(table, pl.DataFrame | pa.Table):
         types = str(table.schema)
+    elif isinstance(table, dict):
+        types = str([(name, type(c).__name__, str(getattr(c, "dtype", None) or c.type)) for name, c in table.items()])
     else:
         types = str([part.dtype for part in (table if isinstance(table, tuple) else (table,))])
     columns = [_column_of(table, name, place) for place, name in enumerate(names)]
-    return f"{type(table).__name__} {types}", [repr(row) for row in zip(*columns, strict=True)]
+    pieces = max(1, table.column(0).num_chunks) if isinstance(table, pa.Table) else 1
+    return f"{type(table).__name__} {types}", [repr(row) for row in zip(*columns, strict=True)], pieces
 
 
 def _in_order(names: tuple[str, ...], witness: Witness) -> Callable[[Any], float]:
@@ -238,7 +246,7 @@ def reports(name: str, kind: Any, *columns: str, **rest: Any) -> Door:
     def opened(data: Any, _: sf.Privacy, witness: Witness) -> Any:
         batch = protocol.encode_many(data, first_user=7)
         held = within(box, read_records(box, data)).T
-        witness((f"{len(batch)} bytes after {batch[:_HEAD].hex()}", [repr(row) for row in held.tolist()]))
+        witness((f"{len(batch)} bytes after {batch[:_HEAD].hex()}", [repr(row) for row in held.tolist()], 1))
 
     rest = {"relations": ("replace",), "persons": False, "grants": (PURE,), "kind": "reports"} | rest
     return Door(name, columns, opened, **rest)
@@ -277,7 +285,8 @@ def _select(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
 
 
 def _above(data: Any, privacy: sf.Privacy, _: Witness) -> Any:
-    for value in data if type(data) in (list, tuple) else [data]:
+    kind = type(data)  # which is not to be compared: it may be one that fails at that
+    for value in data if kind is list or kind is tuple else [data]:
         sf.AboveThreshold(0.0, 1.0, privacy).above(0.0 if several(value) else value)
     return None  # the answers are what was paid for
 
@@ -303,14 +312,24 @@ DOORS = (
     target("proportions of numbers", _STATISTIC("proportions", "k"), "k", weight=3),
     target("histogram", _STATISTIC("histogram", bins=3), "x", "g", weight=3),
     target("histogram of a circle", _STATISTIC("histogram", bins=3), "t", "z", weight=2),
+    target("histogram of whole numbers", _STATISTIC("histogram", "z"), "z", weight=1),
+    target("histogram between edges", _STATISTIC("histogram", "x", edges=[2.5, 4.0]), "x", weight=1),
     target("median", _STATISTIC("median", "x"), "x"),
     target("quantiles", _STATISTIC("quantiles", "z", probabilities=[0.3]), "z", weight=0.6),
+    target("chosen quantiles", _STATISTIC("quantiles", "x", probabilities=[0.2, 0.7], interval="none"), "x", weight=1),
+    target("chosen median", _STATISTIC("median", "x", interval="none"), "x", weight=0.6),
     Door("a caller's statistic", ("x", "g"), _own("x", "g"), weight=6),
     Door("a caller's statistic of declared columns", ("x", "k"), _own("x", "k", mapped=True), weight=4, by_name=True),
     Door("a caller's statistic of a pair", ("x",), _own("x"), "y", weight=1, persons=False),
     Door("a caller's statistic beside undeclared columns", ("x", "g"), _beside, weight=2, by_name=True),
     Door("a caller's statistic of numbers", ("x", "t"), _own("x", "t"), weight=2),
     Door("black box", ("x", "g", "k"), _black_box("x", "g", "k"), weight=4, by_name=True),
+    target("mean of dates", _STATISTIC("mean", "d"), "d", weight=3),
+    target("histogram of dates", _STATISTIC("histogram", bins=3), "d", "g", weight=2),
+    target("median of dates", _STATISTIC("median", "d"), "d", weight=0.5),
+    Door("a caller's statistic of dates", ("x", "d"), _own("x", "d"), weight=3),
+    target("density of dates", sf.KDE(60.0, post="none"), "d", basis=_BINS, weight=0.3),
+    target("summary of dates", sf.CosineMoments(3), "d", "x", weight=0.5),
     Door("private bounds", ("x",), lambda data, privacy, _: sf.private_bounds(data, "x", privacy), by_name=True),
     target("density", sf.KDE(2.0, post="none"), "x", basis=_BINS, weight=0.6),
     target("density, simplex", sf.KDE(2.0, missing="none"), "x", basis=sf.SplitLattice(4, 1.0), weight=0.3),
@@ -333,6 +352,8 @@ DOORS = (
            response="c", persons=False, grants=GRANTS[:2], bounded=False, weight=0.5),
     target("ridge", sf.Ridge(1.0, **_RANGE, **_OUTPUT), "x", "w", response="y", relations=("replace",), persons=False,
            weight=1),
+    target("logistic regression, categories", sf.LogisticRegression(1.0, **_LABEL, **_OUTPUT), "g", "x", "k",
+           response="c"),
     target("support vectors", sf.KernelMachine("hinge", sf.RBF(1.0), 1.0, **_LABEL, **_OUTPUT), "x",
            basis=sf.Landmarks(rank=3), response="c", weight=0.5),
     target("summary", sf.CosineMoments(3), "x", "g", weight=1.5),
@@ -355,6 +376,8 @@ DOORS = (
     command("proportions", "g", weight=0.15),
     reports("reports of a number", sf.local.Density, "x", weight=1),
     reports("reports of numbers", sf.local.SmoothQueries, "x", "w", weight=1),
+    reports("reports of dates", sf.local.Density, "d", weight=1),
+    reports("reports of dates and numbers", sf.local.SmoothQueries, "d", "x", weight=1),
     reports("reports of categories", sf.local.Marginals, "g", "k", weight=2),
     reports("reports of a category", functools.partial(sf.local.Marginals, ways=1), "g", weight=1),
     encoding("command local encode", "x", "w", weight=0.15),

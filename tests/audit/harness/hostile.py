@@ -11,7 +11,9 @@ import datetime
 import fractions
 import math
 import struct
+import sys
 import uuid
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -62,6 +64,68 @@ class RudeNumber(float):
     __eq__ = __hash__ = __float__ = __round__ = __lt__ = __gt__ = __abs__ = __sub__ = Rude._fail
 
 
+def _number(does: Callable[[float], Any]) -> Any:
+    """A number that does something when it is asked for its value."""
+    return type("Number", (float,), {"__float__": does})(0.5)
+
+
+def _leave(_: float) -> float:
+    sys.exit("a private value")
+
+
+def _panic(_: float) -> float:
+    raise BaseException("a private value")
+
+
+def _warn(_: float) -> float:
+    warnings.warn("a private value", stacklevel=1)
+    return 0.5
+
+
+def _print(_: float) -> float:
+    print("a private value")
+    return 0.5
+
+
+class RudeType(type):
+    """A type that is not to be compared."""
+
+    __hash__ = __eq__ = _leave
+
+
+class OfARudeType(float, metaclass=RudeType):
+    """A number of such a type."""
+
+
+class Liar(float):
+    """A number that equals every other one, and is found where 100 is."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return hash(100.0)
+
+
+class Quarrel(Liar):
+    """A number that equals itself, and fails at any other."""
+
+    __hash__ = Liar.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return True if other is self else Rude._fail(self)
+
+
+class Moody(datetime.tzinfo):
+    """A zone that says something else each time."""
+
+    asked = 0
+
+    def utcoffset(self, _: Any) -> datetime.timedelta:
+        self.asked += 1
+        return datetime.timedelta(minutes=self.asked % 600)
+
+
 def _nest(depth: int, wrap: Callable[[Any], Any]) -> Any:
     found = wrap(1)
     for _ in range(depth):
@@ -99,6 +163,8 @@ OBJECTS = (
     *(Decimal("1E+999999999"), Decimal("-1E-999999999"), Decimal("sNaN123"), fractions.Fraction(10**400, 3)),
     *(10**5000, -(10**5000), RudeText("a"), RudeNumber(0.5), *DEEP),
     *(range(2**70), range(10**14), np.broadcast_to(0.0, 10**13), RudeList([1, 2]), Faceless()),
+    *map(_number, (_leave, _panic, _warn, _print, Liar)),  # Python warns of the last
+    *(OfARudeType(0.5), np.array([(1.0, math.nan)], "f8,f8")[0], np.array([(math.nan,)], "O")[0]),
     *(int, len, ..., NotImplemented, uuid.UUID(int=1), Exception("a"), memoryview(b"a"), bytearray(b"a"), "9" * 5000),
 )
 
@@ -114,7 +180,18 @@ ALIASES = (
     (datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC), pd.Timestamp("2020-01-01 01:00", tz="Europe/Berlin")),
     (np.timedelta64(2, "h"), np.timedelta64(120, "m"), datetime.timedelta(hours=2), pd.Timedelta(hours=2)),
     (np.timedelta64(2, "Y"), np.timedelta64(24, "M")),
+    tuple(np.array([(1.0, math.nan)] * 3, "f8,f8")),
+    tuple(np.array([("2020",)], [("a", f"M8[{unit}]")])[0] for unit in ("s", "us", "ns")),
+    (datetime.time(12), datetime.time(12, fold=1)),
+    tuple(datetime.time(12, tzinfo=Moody()) for _ in range(3)),
+    tuple(datetime.datetime(2020, 1, 1, tzinfo=Moody()) for _ in range(3)),
+    (pd.Interval(0, 1), pd.Interval(0.0, 1.0), pd.Interval(np.int8(0), 1)),
 )  # fmt: skip
+
+
+def nameless(value: Any) -> bool:
+    """Whether a value cannot be asked what it is."""
+    return type(value) is Faceless or type(value) is OfARudeType
 
 
 def some(values: Sequence[Any], wild: Callable[[Random], Any] | None = None) -> Callable[[Random], Any]:
@@ -168,7 +245,7 @@ class Kind:
     @property
     def comparable(self) -> bool:
         """Whether its values tell persons apart; what consists of several values does not."""
-        return self.name.partition("[")[0] not in ("list", "List", "Struct")
+        return self.name.partition("[")[0] not in ("list", "List", "Struct", "Extension")
 
     def __repr__(self) -> str:
         return self.name
@@ -194,7 +271,17 @@ ANYTHING = some(OBJECTS, lambda rng: rng.choice([any_double, any_text, any_bytes
 DECIMALS = some([Decimal(d) / 100 for d in (0, 100, 250, -1, 99_999_999_999, -99_999_999_999, 1)])
 HUGE = some([Decimal(d) for d in ("0", "1.00", "2.5", "-1e70", "1e73", "-0.01", "1e39")])
 DATES = whole_numbers(32)
+DATED = (
+    *("2024-03-01", "2024-03-01T12:30", "2024-03-01 12:30:00.123456789", "2024-03-01T12:30Z", "2024-03-01T12:30+02:00"),
+    *("2024-02-30", "0000-01-01", "0001-01-01", "9999-12-31T23:59:59.999999999Z", "2024-13-01", "2024-03-01T24:00"),
+    *("2024-03-01T12:30-99:99", " 2024-03-01\t", "2024-03-01x", "2024-3-1", "\uff12024-03-01", "2024-03-01\x00"),
+)
 MOMENTS = whole_numbers(64)
+
+
+def dated_bytes(rng: Random) -> bytes:
+    """Text that is a date or nearly one, as bytes, some of them no UTF-8."""
+    return rng.choice(DATED).encode() + rng.choice([b"", b"", b"", b"\xff"])
 
 
 # --- Arrow ------------------------------------------------------------------------------------------------------
@@ -282,6 +369,18 @@ ARROW = (
     _numbers("list[none]", or_none(some([[]])), _arrow(pa.list_(pa.int64(), 0)), lambda _: None, False),
 )
 
+_LONG = some([(3).to_bytes(size, "big") for size in (1, 2, 16, 17)])  # of which Arrow takes the shorter ones
+STORED = (  # in Parquet, as decimals
+    _numbers("decimal in bytes", or_none(_LONG), _arrow(pa.binary()), lambda v: int(v).to_bytes(2, "big"), False),
+    _numbers(
+        "decimal in 17 bytes",
+        or_none(some([bytes(17), b"\xff" * 17])),
+        _arrow(pa.binary(17)),
+        lambda _: None,
+        False,
+    ),
+)
+
 
 # --- pandas -----------------------------------------------------------------------------------------------------
 
@@ -327,6 +426,11 @@ def _categories_of_numbers(values: list[Any]) -> Any:
     return pd.Series(pd.Categorical(values))
 
 
+def _interval(value: Any) -> Any:
+    return pd.Interval(float(value), 1000.0)
+
+
+_INTERVALS = [pd.Interval(value, 1000.0) for value in (0.5, Liar(0.5), Quarrel(0.5), -math.inf)]
 _CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"person-{i}" for i in range(40)), *TEXTS)),)
 _ODD = (1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
 _by_name = {kind.name: kind for kind in ARROW}
@@ -354,6 +458,7 @@ PANDAS = (
     _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
     _numbers("object numbers", ANYTHING, _objects, float, False),
     _numbers("object moments", ANYTHING, _objects, _moment, False),
+    _numbers("object intervals", some(_INTERVALS, ANYTHING), _objects, _interval, False),
     _numbers("categories of numbers", or_none(MOMENTS), _categories_of_numbers, int, False),
     _numbers("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
     _numbers("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
@@ -395,9 +500,26 @@ def _unchecked_categories(values: list[Any]) -> Any:
 
 def _with_a_class(rng: Random) -> Any:
     found = ANYTHING(rng)
-    return None if type(found) is Faceless else found  # of which polars makes no column
+    return None if nameless(found) else found  # of which polars makes no column
 
 
+def _extended(kind: Any, column: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """A type of somebody's own, which is stored as another."""
+    return lambda values: column(values).ext.to(pl.Extension("somebody.s", kind))
+
+
+_EXTENSIONS = (
+    ("Date", pl.Date, DATES, _cast(pl.Int32, pl.Date), int),
+    ("Datetime", pl.Datetime("ms"), MOMENTS, _cast(pl.Int64, pl.Datetime("ms")), int),
+    ("String", pl.String, RAW, _unchecked_polars, lambda value: str(value).encode()),
+)
+# Rows, or cells, that are columns of a library's: polars panics of these.
+SERIES = [
+    made([2**31 - 1 if kind == pl.Date else 2**63 - 1] * rows)
+    for _, kind, _, made, _ in _EXTENSIONS[:2]
+    for rows in (1, 2)
+]
+SERIES += [_unchecked_polars([b"\xff"] * rows) for rows in (1, 2)]
 POLARS = (
     _numbers("Float64", or_none(DOUBLES), _polars(pl.Float64)),
     _numbers("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
@@ -423,4 +545,38 @@ POLARS = (
     _numbers(
         "Struct", some([{"a": None}, {"a": 2**40}]), _polars(pl.Struct({"a": pl.Int64})), lambda v: {"a": int(v)}, False
     ),
+    *(
+        _numbers(f"Extension[{name}]", or_none(hostile), _extended(kind, made), stored, False)
+        for name, kind, hostile, made, stored in _EXTENSIONS
+        if hasattr(pl, "Extension")
+    ),
+)
+
+
+# --- numpy and lists --------------------------------------------------------------------------------------------
+
+
+def _array(dtype: str) -> Callable[[list[Any]], Any]:
+    def column(values: list[Any]) -> Any:
+        with np.errstate(all="ignore"):
+            return np.array(values, dtype=dtype)
+
+    return column
+
+
+def _letters(values: list[Any]) -> Any:
+    """Texts of sixteen letters, which names of persons fit in, also of numbers that are none."""
+    codes = [[*(cell if isinstance(cell, tuple) else map(ord, cell)), *[0] * 16][:16] for cell in values]
+    return np.array(codes, dtype=np.uint32).reshape(-1).view("U16")
+
+
+_CODES = some([(0xD800,), (0x110000, 97), (2**32 - 1,), (97,), (0,)])
+VALUES = (
+    _numbers("numpy doubles", DOUBLES, _array("float64")),
+    _numbers("numpy whole numbers", MOMENTS, _array("int64"), int),
+    _numbers("listed", ANYTHING, list),
+    _numbers("numpy objects", ANYTHING, lambda values: _objects(values).to_numpy()),
+    _texts("listed text", ANYTHING, list),
+    _texts("numpy text", _CODES, _letters),
+    _numbers("datetime64[numpy]", MOMENTS, lambda values: np.array(values, dtype="int64").view("M8[s]"), int, False),
 )

@@ -43,7 +43,7 @@ class Neighbour:
 
 
 _OFTEN = {"csv": 2.5, "csv of many lines": 0.3, "csv without a header": 0.05}
-_OFTEN |= {"polars lazy": 0.05, "objects": 0.3, "frames of numbers": 0.6}
+_OFTEN |= {"polars lazy": 0.3, "column": 0.3, "objects": 0.3, "frames of numbers": 0.6}
 
 
 def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None = None) -> Group:
@@ -120,31 +120,30 @@ def _added(rng: Random, group: Group, records: list[Any], place: int) -> Neighbo
     return Neighbour(table, tuple(places), "added")
 
 
-def misplaced(group: Group, base: Outcome, after: Outcome, persons: list[int], change: Neighbour) -> list[str]:
-    """Whether a caller's function saw another row changed or moved."""
+def misplaced(
+    group: Group, base: Outcome, after: Outcome, rest: Outcome, persons: list[int], change: Neighbour
+) -> list[str]:
+    """Whether a caller's function saw another row changed or moved; ``rest`` is of the table of all others alone."""
     if base.rows is None or after.rows is None:
         return []
-    kept = _kept(persons) if isinstance(group.privacy.unit, sf.Person) else list(range(len(persons)))
     if not base.rows and not group.container.comparable:  # all rows are nobody's
         return []
-    if len(base.rows) != len(kept):
-        return [f"a function saw {len(base.rows)} rows of {len(kept)}"]
+    by_person = isinstance(group.privacy.unit, sf.Person)
+    many = sum(min(count, MAX_ROWS) for count in Counter(persons).values()) if by_person else len(persons)
+    if len(base.rows) != many:
+        return [f"a function saw {len(base.rows)} rows of {many}"]
+    if by_person:
+        return _disturbed(rest.rows or [], base.rows) + _disturbed(rest.rows or [], after.rows)
     gone = set() if change.how == "added" else set(change.places)
-    others = [row for row, place in zip(base.rows, kept, strict=True) if place not in gone]
-    if isinstance(group.privacy.unit, sf.Person):
-        rest = iter(after.rows)
-        return [] if all(row in rest for row in others) else ["a function saw another person's rows changed or moved"]
     there = set(change.places) if change.how != "removed" else set()
+    others = [row for place, row in enumerate(base.rows) if place not in gone]
     found = [row for place, row in enumerate(after.rows) if place not in there]
     return [] if found == others else ["a function saw another row changed or moved"]
 
 
-def _kept(persons: list[int]) -> list[int]:
-    """The places of each person's first rows."""
-    count: Counter[int] = Counter()
-    kept = []
-    for place, person in enumerate(persons):
-        count[person] += 1
-        if count[person] <= MAX_ROWS:
-            kept.append(place)
-    return kept
+def _disturbed(others: list[str], rows: list[str]) -> list[str]:
+    """Whether a person who comes changes or moves the rows of others, or brings too many."""
+    if len(rows) > len(others) + MAX_ROWS:
+        return [f"a function saw {len(rows) - len(others)} rows of one person"]
+    left = iter(rows)
+    return [] if all(row in left for row in others) else ["a function saw another person's rows changed or moved"]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,19 +22,26 @@ from harness.hostile import (
     ALIASES,
     ANYTHING,
     ARROW,
+    DATED,
     DOUBLES,
     PANDAS,
     POLARS,
     PYTHON_TEXT,
-    Faceless,
+    SERIES,
+    STORED,
+    VALUES,
     Kind,
+    dated_bytes,
+    nameless,
     whole_numbers,
 )
 
 NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 5), "t": (0, 24), "y": (0, 1)}
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
 CODES = (0, 1, 2.5)  # categories that are numbers
+DATES = (19723, 20089)  # of the year 2024, in days
 _NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64")
+_NO_DATES = ("category", "Enum")  # which know their texts
 _FIRST = 100  # the number of the first person, where names are numbers; 8 bits hold the last one's
 WHO = "who"
 LABEL = "label"  # of a row, in a data frame that has labels
@@ -49,7 +56,7 @@ def person(number: int) -> str:
 def stranger(draw: Callable[[], Any]) -> Any:
     """A name of nobody who is there: replacing a person by another one who is would change two."""
     name = draw()
-    while type(name) in (int, float) and _FIRST <= name < _FIRST + 28:
+    while (type(name) is int or type(name) is float) and _FIRST <= name < _FIRST + 28:
         name = draw()
     return name
 
@@ -58,11 +65,15 @@ def usual(rng: Random, name: str, person: int) -> Any:
     """A value that the column is meant for; persons have numbers."""
     if name in NUMBERS:
         return rng.uniform(*NUMBERS[name])
+    if name == "d":
+        return rng.randrange(*DATES)
     return person if name in (WHO, LABEL) else rng.choice(CODES if name == "k" else TEXTS[name])
 
 
 def base_of(name: str) -> str:
-    """Whether a column holds numbers or text; None where it may hold anything."""
+    """Whether a column holds numbers, dates or text; None where it may hold anything."""
+    if name == "d":
+        return "date"
     return "number" if name in NUMBERS or name == "k" else "text" if name in ("g", "c") else "any"
 
 
@@ -82,12 +93,23 @@ class Wanted:
         return tuple(rng.sample(names, len(names)))
 
 
+def as_date(days: int) -> np.datetime64:
+    """A date that is given as its days."""
+    return np.datetime64(days, "D")
+
+
+def is_dated(kind: Kind) -> bool:
+    """Whether a type is one of dates or times."""
+    return kind.name.lower().startswith(("date", "timestamp", "object moments"))
+
+
 class Container:
     """A way in; ``columns`` are its names, in order."""
 
     name: str
     columns: tuple[str, ...]
     comparable = True  # whether its names tell persons apart
+    whole: ClassVar[bool] = False  # whether a function is given it in one piece, whatever it holds
 
     def record(self, values: Mapping[str, Any]) -> Record:
         """Usual values as this container stores them."""
@@ -120,6 +142,8 @@ class Frame(Container):
 
     @staticmethod
     def _stored(kind: Kind, name: str, value: Any) -> Any:
+        if base_of(name) == "date":
+            return kind.stored(value if kind.base == "number" else str(as_date(value)))
         if base_of(name) != "any":
             return kind.stored(value)
         who = value if name in (WHO, LABEL) else 0
@@ -130,7 +154,14 @@ class Frame(Container):
     def hostile(self, rng: Random, record: Record) -> Record:
         free = [i for i, name in enumerate(self.columns) if name != WHO]
         chosen = set(rng.sample(free, rng.randint(1, len(free))))
-        return tuple(k.hostile(rng) if i in chosen else record[i] for i, k in enumerate(self.kinds))
+        return tuple(self._hostile(rng, i) if i in chosen else record[i] for i in range(len(record)))
+
+    def _hostile(self, rng: Random, place: int) -> Any:
+        """Anything; of text in which dates are written, what is nearly one as often."""
+        kind, found = self.kinds[place], self.kinds[place].hostile(rng)
+        if self.columns[place] != "d" or kind.base != "text" or rng.random() < 0.5:
+            return found
+        return dated_bytes(rng) if isinstance(kind.stored("a"), bytes) else kind.stored(rng.choice(DATED))
 
     @property
     def comparable(self) -> bool:  # type: ignore[override]
@@ -158,6 +189,11 @@ def _chosen_kinds(rng: Random, columns: Sequence[str], kinds: Sequence[Kind], lo
     found = []
     for name in columns:
         base = base_of(name)
+        if base == "date":
+            fitting = [kind for kind in kinds if is_dated(kind) and "dictionary" not in kind.name]
+            fitting += [kind for kind in kinds if kind.base == "text" and kind.declared and kind.name not in _NO_DATES]
+            found.append(rng.choice(fitting))
+            continue
         if base == "any" or rng.random() < (
             0.5 if loose else 0.04
         ):  # anything; but two values are too few to tell persons apart
@@ -211,23 +247,56 @@ def polars_lazy(rng: Random, wanted: Wanted) -> Container:
     return Frame("polars lazy", columns, _chosen_kinds(rng, columns, POLARS), pl.LazyFrame)
 
 
+def columns_dict(rng: Random, wanted: Wanted) -> Container:
+    """Columns of several libraries side by side."""
+    columns = wanted.named(rng)
+    kinds = [_chosen_kinds(rng, [name], rng.choice([VALUES, VALUES, ARROW, PANDAS, POLARS]))[0] for name in columns]
+    return Frame("dict", columns, tuple(kinds), dict)
+
+
+def one_series(rng: Random, wanted: Wanted) -> Container:
+    """A single column where one is wanted, else a dict of them."""
+    if len(wanted.columns) > 1 or wanted.persons:
+        return columns_dict(rng, wanted)
+    kinds = _chosen_kinds(rng, wanted.columns, rng.choice([ARROW, PANDAS, POLARS]))
+    return Frame("column", wanted.columns, kinds, lambda cells: next(iter(cells.values())))
+
+
 def parquet_file(rng: Random, wanted: Wanted) -> Container:
     path, rows = os.path.join(wanted.folder, "table.parquet"), rng.choice([1, 3, 100])
     several = os.path.join(wanted.folder, "tables.parquet")
     os.makedirs(several, exist_ok=True)
 
     def put(cells: dict[str, Any]) -> str:
-        parquet.write_table(pa.table(cells), path, row_group_size=rows)
+        _write(pa.table(cells), path, decimals, rows)
         return path
 
     def put_several(cells: dict[str, Any]) -> str:
         whole = pa.table(cells)
         for number, part in enumerate([whole.slice(0, 2), whole.slice(2)]):
-            parquet.write_table(part, os.path.join(several, f"{number}.parquet"))
+            _write(part, os.path.join(several, f"{number}.parquet"), decimals)
         return several
 
     columns, kinds = wanted.named(rng), [kind for kind in ARROW if kind.name not in _NOT_IN_PARQUET]
-    return Frame("parquet", columns, _chosen_kinds(rng, columns, kinds), rng.choice([put, put, put_several]))
+    chosen = _chosen_kinds(rng, columns, [*kinds, *STORED])
+    decimals = [name for name, kind in zip(columns, chosen, strict=True) if kind in STORED]
+    return Frame("parquet", columns, chosen, rng.choice([put, put, put_several]))
+
+
+def _write(table: pa.Table, path: str, decimals: Sequence[str], rows: int | None = None) -> None:
+    """A Parquet file, in which some columns of bytes are said to be decimals of ten digits, two after the point."""
+    parquet.write_table(table, path, row_group_size=rows, store_schema=not decimals)
+    if not decimals:
+        return
+    with open(path, "rb") as file:
+        whole = file.read()
+    size = int.from_bytes(whole[-8:-4], "little")
+    foot = whole[-8 - size : -8]
+    for name in decimals:  # in the compact form of thrift's, after the name
+        said = b"\x18" + bytes([len(name)]) + name.encode()
+        foot = foot.replace(said, said + bytes([0x25, 0x0A, 0x15, 4, 0x15, 20]), 1)
+    with open(path, "wb") as file:
+        file.write(whole[: -8 - size] + foot + len(foot).to_bytes(4, "little") + b"PAR1")
 
 
 # --- arrays and lists -------------------------------------------------------------------------------------------
@@ -252,12 +321,18 @@ class Matrix(Container):
 
     def record(self, values: Mapping[str, Any]) -> Record:
         cells = [values[n] for n in self.columns if n not in (self.response, WHO)]
+        if self.dtype == "O" and self.columns == ("d",):
+            cells = [as_date(values["d"])]
         if self.persons:
             cells[0] = _FIRST + values[WHO]
+        if self.dtype.startswith("M8"):
+            return tuple(map(as_date, cells)), None
         return tuple(cells if self.dtype == "O" else map(float, cells)), values.get(self.response or "")
 
     def _number(self, rng: Random, dtype: str) -> Any:
         kind = np.dtype(dtype).kind
+        if kind == "M":
+            return np.datetime64(whole_numbers(64)(rng), dtype[3:-1])
         if self.name == "masked" and rng.random() < 0.3:
             return _MASKED
         if dtype == "longdouble" and rng.random() < 0.3:
@@ -284,7 +359,7 @@ class Matrix(Container):
         if self.name == "structured":
             matrix = np.array([tuple(map(_double, row)) for row in matrix], dtype=[(n, "f8") for n in features])
         elif self.name == "masked":
-            matrix = np.ma.masked_equal(matrix, _MASKED)
+            matrix = np.ma.masked_equal(matrix, _MASKED) if self.dtype[0] != "M" else np.ma.masked_array(matrix)
             matrix.data[np.ma.getmaskarray(matrix)] = _FIRST  # what nobody may see: the number of somebody else
         elif self.name == "fortran":
             matrix = np.asfortranarray(matrix)
@@ -316,6 +391,8 @@ def _filled(shape: tuple[int, ...], dtype: str, rows: Sequence[Any]) -> Any:
 def matrix(rng: Random, wanted: Wanted) -> Container:
     dtypes = ["float64", "float64", ">f8", "float32", "float16", "int64", "longdouble"]
     dtype = rng.choice(dtypes if wanted.persons else [*dtypes, "uint8", "bool"])
+    if wanted.columns == ("d",) and not wanted.persons:
+        dtype = rng.choice(["M8[s]", "M8[ns]", "M8[D]", "float64"])
     labels = "U16" if wanted.response == "c" else rng.choice(["float64", "int64"])
     name, columns = rng.choice(["array", "array", "fortran", "masked"]), wanted.columns
     return Matrix((*columns, *([WHO] * wanted.persons)), dtype, wanted.response, labels, name, wanted.persons)
@@ -364,13 +441,14 @@ class Rows(Container):
     name: str = "lists"
 
     def record(self, values: Mapping[str, Any]) -> Record:
-        return [values[n] for n in self.columns if n != self.response], values.get(self.response or "")
+        row = [as_date(values[n]) if n == "d" else values[n] for n in self.columns if n != self.response]
+        return row, values.get(self.response or "")
 
     def hostile(self, rng: Random, record: Record) -> Record:
         given = record[0] if isinstance(record[0], list) else [0.5]
         row = [ANYTHING(rng) if rng.random() < 0.5 else cell for cell in given]
         if rng.random() < 0.1:  # too short, too long, or no row at all
-            row = rng.choice([row[:-1], [*row, 0.5], [], ANYTHING(rng)])
+            row = rng.choice([row[:-1], [*row, 0.5], [], ANYTHING(rng), rng.choice(SERIES)])
         return row, ANYTHING(rng) if self.response is not None and rng.random() < 0.5 else record[1]
 
     def build(self, records: Sequence[Record]) -> Any:
@@ -443,7 +521,7 @@ class Series(Container):
 def several(value: Any) -> bool:
     """Whether a value is a list, an array, a column or a frame of values: how many there are is public."""
     columns = (pd.Series, pl.Series, pa.Array, pa.ChunkedArray, pd.DataFrame, pl.DataFrame, pa.Table, pa.RecordBatch)
-    if type(value) is Faceless:
+    if nameless(value):
         return False
     sequence = isinstance(value, Sequence | set | frozenset) and not isinstance(value, str | bytes | bytearray)
     return sequence or isinstance(value, columns) or (isinstance(value, np.ndarray) and value.ndim > 0)

@@ -10,15 +10,18 @@ from scipy.spatial.distance import cdist
 
 import sfumato as sf
 from opening import numbers_of
+from sfumato.bases.statistics.centred import CentredSquares
 from sfumato.bases.statistics.magnitudes import Magnitudes
 from sfumato.bases.statistics.moments import Moments
 from sfumato.bases.statistics.sums import Total
+from sfumato.bases.statistics.tree import QuantileTree
 from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
 from sfumato.targets.bounds import Bounds
 from sfumato.targets.statistic import Statistic
 
 LINE = sf.Box({"x": (-2, 6)})
+WHOLE = sf.Box({"x": sf.Integer(-40, 70)})
 AFAR = sf.Box({"x": (5, 10)})
 PLANE = sf.Box({"x": (-2, 6), "y": (0, 1)})
 SPACE = sf.Box({"x": (-2, 6), "y": (0, 1), "z": (-1, 1)})
@@ -42,8 +45,12 @@ TARGETS = {
     "histogram": (Statistic("histogram", bins=4), LINE),
     "histogram of one cell": (Statistic("histogram", bins=1), LINE),
     "histogram of two": (Statistic("histogram", bins=3), MIXED),
+    "histogram between edges": (Statistic("histogram", edges=[-1.5, 0.25, 4]), LINE),
+    "histogram of whole numbers": (Statistic("histogram"), WHOLE),
     "proportions": (Statistic("proportions"), KINDS),
     "bounds": (Bounds(), WIDE),
+    "median": (Statistic("median"), LINE),
+    "quantiles of whole numbers": (Statistic("quantiles"), WHOLE),
 }
 GRANTS = {"l1": {"epsilon": 1.0}, "l2": {"rho": 0.5}}
 RELATIONS = ("replace", "add-remove")
@@ -72,15 +79,22 @@ class Alone:
     basis: object
 
     def __call__(self, records):
-        if isinstance(self.basis, Total | Moments):
+        if isinstance(self.basis, Total | Moments | CentredSquares):
             return self.basis.contributions(self.box, self.box.clean(records)).astype(np.float64)
         if isinstance(self.basis, Magnitudes):
             place = np.where(np.isnan(records[:, 0]), -1, self.basis.index(np.nan_to_num(records[:, 0])))
             return self._one_hot(place)
+        if isinstance(self.basis, QuantileTree):
+            cells = Cells(sf.Box({"x": self.basis.grid.edges()}), (self.basis.grid.count,))
+            hot = np.zeros((len(records), cells.size), dtype=np.int64)
+            there = np.flatnonzero(~np.isnan(records[:, 0]))
+            hot[there, cells.index([records[there, 0]])] = 1
+            return np.array([self.basis.sums(row, 1) for row in hot], dtype=np.float64)
         shape = self.basis.shape
         if self.basis.statistic == "count":
             shape = tuple(3 if isinstance(c, sf.Categorical) else 1 for c in self.box.columns)
-        found = [Cells(self.box, shape).index(list(record[:, None])) for record in records]
+        edges = self.basis.edges
+        found = [Cells(self.box, shape, edges).index(list(record[:, None])) for record in records]
         count = self.basis.statistic == "count"
         return self._one_hot(np.array([-1 if not len(f) else 0 if count else f[0] for f in found]))
 

@@ -36,6 +36,7 @@ class Outcome:
     visible: dict[str, Any] = field(default_factory=dict)
     vectors: list[tuple[str, float, Any]] = field(default_factory=list)  # norm, bound, numbers
     rows: list[str] | None = None
+    pieces: int = 1
 
     @property
     def released(self) -> bool:
@@ -70,8 +71,13 @@ class Watch:
         self.outcome.visible.setdefault("published", []).append((scores.shape, str(scores.dtype), sensitivity, method))
         return 0
 
+    def _pick_jointly(self, ranks: Any, wanted: Sequence[int], sensitivity: int, privacy: sf.Privacy) -> list[int]:
+        """Keep the private ranks, of which the sensitivity is not told here, and choose the first."""
+        self.outcome.visible.setdefault("published", []).append((ranks.shape, str(ranks.dtype), sensitivity))
+        return [0] * (len(wanted) - 1)  # how many records are wanted before, between and behind the values
+
     @contextmanager
-    def _charged(self, _: Any, event: Any) -> Iterator[None]:
+    def _charged(self, _: Any, event: Any, told: Any = None) -> Iterator[None]:
         """Keep what would be charged."""
         self.outcome.visible.setdefault("charged", []).append(repr(event))
         yield None
@@ -79,8 +85,8 @@ class Watch:
     def _write(self, path: Any, payload: bytes) -> None:
         self.outcome.visible["file"] = payload
 
-    def witness(self, saw: tuple[str, list[str]]) -> None:
-        self.outcome.visible["types that a function saw"], self.outcome.rows = saw
+    def witness(self, saw: tuple[str, list[str], int]) -> None:
+        self.outcome.visible["types that a function saw"], self.outcome.rows, self.outcome.pieces = saw
 
     @contextmanager
     def standing_in(self) -> Iterator[Watch]:
@@ -97,11 +103,12 @@ class Watch:
             "pipeline.publish": self._publish,
             "noise.publish": self._publish,
             "pipeline.pick": self._pick,
-            "choosing.pick": self._pick,
+            "selection.pick": self._pick,
+            "pipeline.pick_jointly": self._pick_jointly,
             "pipeline.charged": self._charged,
-            "choosing.charged": self._charged,
+            "selection.charged": self._charged,
             "targets.machine.machine.draw_objective": lambda law: np.zeros(law.size),
-            "releases.saving.write_plain": self._write,
+            "releases.writer.write_plain": self._write,
         }
 
     def printed(self) -> str:
@@ -133,6 +140,7 @@ class Watch:
                 seen["ending"] = " <- ".join(_chain(error))
         seen["warnings"] = [_ADDRESS.sub("0x", f"{w.category.__name__}: {w.message}") for w in caught]
         seen["printed"] = self.printed()
+        seen["pieces"] = self.outcome.pieces if container.whole else None
         return self.outcome
 
     def _keep(self, result: Any) -> None:

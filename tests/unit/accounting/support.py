@@ -8,8 +8,8 @@ import shutil
 import sqlite3
 
 import sfumato as sf
-from sfumato.accounting import store
 from sfumato.accounting.events import event_of_grant
+from sfumato.accounting.store import close_all
 
 PARTS = ("", "-wal", "-count")
 
@@ -28,14 +28,29 @@ def copied(path, folder):
     return os.path.join(folder, os.path.basename(path))
 
 
+def as_version_two(path):
+    """Turn a ledger into what the second version of sfumato wrote: what was published is the status of an entry.
+
+    Only for ledgers without acts, in which nothing was published: these are facts, and the chain has them.
+    """
+    close_all()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as old:
+        for table in ("publications", "acts"):
+            assert not old.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+            old.execute(f"DROP TABLE {table}")
+        old.execute("PRAGMA user_version=2")
+
+
 def as_version_one(path):
     """Turn a ledger into what the first version of sfumato wrote: no seals, no chain, no counter."""
-    store.close_all()
+    close_all()
     os.unlink(f"{path}-count")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as old:
         old.execute("PRAGMA journal_mode=WAL")
+        old.execute("UPDATE entries SET status = 'published' WHERE id IN (SELECT id FROM publications)")
         for table in ("accounts", "entries"):
             for column in ("count", "seal"):
                 old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        old.execute("DROP TABLE chain")
+        for table in ("chain", "publications", "acts"):
+            old.execute(f"DROP TABLE {table}")
         old.execute("PRAGMA user_version=1")

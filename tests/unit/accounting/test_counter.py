@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import counter, store
-from sfumato.accounting.sealing import State
+from sfumato.accounting import counter
+from sfumato.accounting import sqlite as store
+from sfumato.accounting.seal import State
+from sfumato.accounting.store import close_all
 from sfumato.errors import LedgerError
 from unit.accounting.support import copied, event
 
@@ -27,7 +29,7 @@ def account(tmp_path):
 
 def refused(path, words):
     """Neither opening nor creating the account anew gets past it."""
-    store.close_all()
+    close_all()
     with pytest.raises(LedgerError, match=words):
         sf.Ledger(path).account("clinic", limit=LIMIT).charge(event())
 
@@ -59,10 +61,10 @@ def test_a_log_that_goes_while_the_ledger_is_in_use_is_noticed(account):
 @pytest.mark.parametrize("parts", [("",), ("", "-wal")])
 def test_an_older_copy_is_noticed(account, tmp_path, parts):
     account.charge(event())
-    store.close_all()
+    close_all()
     old = copied(account.path, tmp_path / "old")
     account.charge(event(2.0))
-    store.close_all()
+    close_all()
     new = copied(account.path, tmp_path / "new")
     for part in parts:
         if os.path.exists(old + part):
@@ -72,7 +74,7 @@ def test_an_older_copy_is_noticed(account, tmp_path, parts):
 
 def test_an_older_copy_over_a_ledger_in_use_is_noticed(account, tmp_path):
     account.charge(event())
-    store.close_all()
+    close_all()
     old = copied(account.path, tmp_path / "old")
     account.charge(event(2.0))
     with open(account.path, "r+b") as file, open(old, "rb") as before:
@@ -83,14 +85,14 @@ def test_an_older_copy_over_a_ledger_in_use_is_noticed(account, tmp_path):
 
 def test_a_removed_ledger_is_noticed(account):
     account.charge(event(3.0))
-    store.close_all()
+    close_all()
     os.unlink(account.path)
     refused(account.path, "is new, and its counter has seen 2 rows of another")
 
 
 def test_a_ledger_without_its_counter_is_a_copy(account, tmp_path):
     account.charge(event())
-    store.close_all()
+    close_all()
     copy = copied(account.path, tmp_path / "copy")
     os.unlink(f"{copy}-count")
     refused(copy, "has lost its counter, budget.db-count, or is a copy")
@@ -101,7 +103,7 @@ def test_a_ledger_without_its_counter_is_a_copy(account, tmp_path):
 
 def test_the_counter_of_another_ledger_does_not_fit(account, tmp_path):
     other = sf.Ledger(tmp_path / "other.db")
-    store.close_all()
+    close_all()
     os.replace(f"{other.path}-count", f"{account.path}-count")
     refused(account.path, "not the ledger that its counter belongs to")
 
@@ -109,26 +111,26 @@ def test_the_counter_of_another_ledger_does_not_fit(account, tmp_path):
 def test_a_copy_that_went_its_own_way_does_not_come_back(account, tmp_path):
     """The same ledger, charged with other things twice: the longer one is not what the counter has seen."""
     account.charge(event())
-    store.close_all()
+    close_all()
     copy = copied(account.path, tmp_path / "copy")
     account.charge(event(2.0))
     twin = sf.Ledger(copy).account("clinic")
     for _ in range(3):
         twin.charge(event(0.001))
-    store.close_all()
+    close_all()
     os.replace(copy, account.path)
     refused(account.path, "not the ledger that its counter belongs to")
 
 
 def test_adopting_makes_a_copy_a_ledger_of_its_own(account, tmp_path):
     account.charge(event())
-    store.close_all()
+    close_all()
     copy = copied(account.path, tmp_path / "copy")
     os.unlink(f"{copy}-count")
     adopted = sf.Ledger.adopt(copy).account("clinic")
     assert adopted.remaining().epsilon == 2.0
     adopted.charge(event())
-    store.close_all()
+    close_all()
     os.replace(f"{account.path}-count", f"{copy}-count")
     refused(copy, "not the ledger that its counter belongs to")
     with pytest.raises(LedgerError, match="no such ledger"):
@@ -141,7 +143,7 @@ def test_what_was_never_lost_is_no_alarm(account):
     before = beside.read_bytes()
     account.charge(event())
     beside.write_bytes(before)
-    store.close_all()
+    close_all()
     account.charge(event())
     assert account.remaining().epsilon == 1.0
 
@@ -162,7 +164,7 @@ def test_half_a_slot_leaves_the_other(account):
 
 @pytest.mark.parametrize("text", [b"", b"budget: plenty", b" " * 1024, b"\xff" * 1024, b"1" * 4096])
 def test_a_counter_that_is_none_is_refused(account, text):
-    store.close_all()
+    close_all()
     with open(f"{account.path}-count", "wb") as file:
         file.write(text)
     refused(account.path, "the ledger's counter, cannot be used")
@@ -170,7 +172,7 @@ def test_a_counter_that_is_none_is_refused(account, text):
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
 def test_a_counter_that_is_no_file_is_refused_at_once(account, make):
-    store.close_all()
+    close_all()
     os.unlink(f"{account.path}-count")
     make(f"{account.path}-count")
     refused(account.path, "the ledger's counter, cannot be used")
@@ -217,7 +219,7 @@ def test_every_file_is_its_owners_alone(tmp_path, umask):
     modes = {part: stat.S_IMODE(os.stat(account.path + part).st_mode) for part in ("", "-wal", "-shm", "-count")}
     assert set(modes.values()) == {0o600}
     os.chmod(account.path, 0o660)  # shared on purpose: what is made later is shared too
-    store.close_all()
+    close_all()
     os.unlink(f"{account.path}-count")
     sf.Ledger.adopt(account.path)
     assert stat.S_IMODE(os.stat(f"{account.path}-count").st_mode) == 0o660

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import store
+from sfumato.accounting import sqlite as store
 from sfumato.accounting.events import event_of_grant
+from sfumato.accounting.schema import Sql
+from sfumato.accounting.store import close_all
 from sfumato.errors import BudgetExceededError, LedgerError, ParameterError, ParameterTypeError
 
 BOX = sf.Box([(0, 1)])
@@ -45,6 +47,21 @@ def test_releases_are_charged_until_nothing_is_left(account):
     with pytest.raises(BudgetExceededError, match=r"asked for epsilon 1.0, spent so far epsilon 3, left epsilon 0.0"):
         publish(account)
     assert [entry.status for entry in account.history()] == ["published"] * 3
+
+
+def test_a_refusal_names_delta_where_delta_is_short(tmp_path):
+    pure = sf.Ledger(tmp_path / "a.db").account("pure", limit=sf.Privacy(epsilon=3.0))
+    both = sf.Ledger(tmp_path / "a.db").account("both", limit=sf.Privacy(epsilon=3.0, delta=1e-6))
+    for account, left in ((pure, "0.0"), (both, "1e-06")):
+        words = (
+            rf"left epsilon 3.0, delta {left} of .*: there is epsilon left, but not enough delta; nothing was released"
+        )
+        with pytest.raises(BudgetExceededError, match=words):
+            account.charge(event_of_grant(sf.Privacy(epsilon=1.0, delta=1e-5)))
+    with pytest.raises(
+        BudgetExceededError, match=r"left epsilon 3.0, delta 1e-06 of epsilon 3, delta 1e-06 for [^:]*; noth"
+    ):
+        both.charge(event_of_grant(sf.Privacy(epsilon=4.0, delta=1e-7)))  # epsilon is short, too: nothing more to say
 
 
 def test_the_receipt_travels_with_the_file(account, tmp_path):
@@ -222,7 +239,7 @@ def test_a_gamma_is_part_of_the_limit(ledger):
 def test_would_cost_of_a_choice(account):
     """A plan of a quantile has no noise law: it is a pure selection."""
     for what in ("median", "quantiles"):
-        plan = sf.plan(sf.Statistic(what), BOX, sf.Privacy(epsilon=2.0, delta=1e-7), 100)
+        plan = sf.plan(sf.Statistic(what, interval="none"), BOX, sf.Privacy(epsilon=2.0, delta=1e-7), 100)
         assert plan.law is None
         quote = account.would_cost(plan)
         assert quote.fits and quote.after.epsilon == 1.0
@@ -231,11 +248,16 @@ def test_would_cost_of_a_choice(account):
 
 
 @pytest.mark.parametrize(
-    ("grant", "mechanism"), [({"epsilon": 0.5}, "permute-and-flip"), ({"rho": 0.1}, "exponential")]
+    ("what", "grant", "mechanism"),
+    [
+        ("median", {"epsilon": 0.5}, "permute-and-flip"),
+        ("quantiles", {"epsilon": 0.5}, "exponential"),
+        ("quantiles", {"rho": 0.1}, "exponential"),
+    ],
 )
-def test_a_choice_is_charged_once_for_all_its_levels(ledger, grant, mechanism):
+def test_a_choice_is_charged_once_for_all_its_levels(ledger, what, grant, mechanism):
     account = ledger.account("choices", limit=sf.Privacy(rho=1.0), accountant="zcdp")
-    release = sf.release(sf.Statistic("quantiles"), np.zeros(9), BOX, sf.Privacy(**grant), ledger=account)
+    release = sf.release(sf.Statistic(what, interval="none"), np.zeros(9), BOX, sf.Privacy(**grant), ledger=account)
     (entry,) = account.history()
     assert entry.event.mechanism == mechanism
     assert (entry.event.epsilon, entry.event.rho) == (grant.get("epsilon"), grant.get("rho"))
@@ -371,7 +393,7 @@ def test_another_relation_is_converted_or_refused(ledger, account):
 
 def forget(path):
     """Close the connection, as a new process would start without one."""
-    store.close_all()
+    close_all()
 
 
 def test_a_foreign_database_is_refused_and_left_alone(tmp_path):
@@ -483,7 +505,7 @@ def test_a_replaced_file_is_noticed(account, tmp_path):
     (tmp_path / "budget.db").write_bytes(b"")
     with pytest.raises(LedgerError, match="replaced, removed or damaged"):
         publish(account)
-    store.close_all()
+    close_all()
 
 
 def test_a_path_can_be_opened_anew_after_its_file_was_removed(ledger, account):
@@ -531,7 +553,8 @@ def test_an_interrupt_while_waiting_does_not_break_the_ledger(account):
 
 
 def test_a_release_that_cannot_be_marked_says_that_it_was_charged(account, monkeypatch):
-    monkeypatch.setattr("sfumato.accounting.ledger._PUBLISHED", "UPDATE nothing SET x = :entry")
+    nothing = Sql("SELECT * FROM nothing WHERE id = :entry", "")
+    monkeypatch.setattr("sfumato.accounting.ledger._ENTRY", nothing)
     with pytest.raises(LedgerError, match="entry 1 of account 'clinic' is charged, but"):
         publish(account)
     assert account.remaining().epsilon == 2.0

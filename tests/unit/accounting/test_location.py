@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import location, store
+from sfumato.accounting import location
+from sfumato.accounting import sqlite as store
+from sfumato.accounting.store import close_all
 from sfumato.errors import LedgerError
 
 
@@ -27,7 +29,7 @@ def test_a_hole_is_refused_at_once(tmp_path):
     with pytest.raises(LedgerError, match="mostly a hole"):
         sf.Ledger(path)
     sf.Ledger(tmp_path / "other.db")
-    store.close_all()
+    close_all()
     os.truncate(tmp_path / "other.db", 2**40)
     with pytest.raises(LedgerError, match="mostly a hole"):
         sf.Ledger(tmp_path / "other.db")
@@ -41,7 +43,7 @@ def test_a_file_that_is_mounted_by_itself_is_refused(tmp_path, monkeypatch):
         sf.Ledger(path)
     monkeypatch.setattr(location, "_mount", lambda name: None)  # no /proc: devices are what is left
     sf.Ledger(path)
-    store.close_all()
+    close_all()
 
     def elsewhere(name):
         found = os.lstat(name)

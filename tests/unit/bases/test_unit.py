@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato.bases.unit import from_unit, read_points, to_unit
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Periodic
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
 
@@ -96,3 +96,12 @@ def test_a_gap_is_no_number_in_a_dictionary_either():
     with pytest.raises(OutsideBoxError, match="got NaN"):
         read_points(Box({"a": (0, 9), "b": (0, 9)}), points)
     assert read_points(Box({"a": (0, 9), "b": (0, 9)}), points[:2]).tolist() == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_on_a_circle_points_outside_go_round():
+    box = Box([Periodic(0, 24), (0, 1)])
+    assert read_points(box, [[25.0, 2.0], [24.0, 0.5], [-1.0, -3.0]], "clip").tolist() == [
+        [1.0, 1.0],
+        [24.0, 0.5],
+        [23.0, 0.0],
+    ]

@@ -63,6 +63,32 @@ def test_several_questions_make_a_table(sfumato, folder):
     assert "WARNING: mean(age)" not in out
 
 
+def test_softened_edges_are_told_with_their_width_and_what_sharp_ones_hold(sfumato, folder):
+    sharp = sf.load(folder / "s.sfumato").share({"age": (45, None)}).sharp
+    out = " ".join(sfumato("answer", folder / "s.sfumato", "share(between(age, 45, 110))").out.split())
+    assert "edges softened, deviation: age 27.5; a record at an edge counts by half" in out
+    limits = f"{np.floor(1e3 * sharp[0]) / 1e3:.3f} to {np.ceil(1e3 * sharp[1]) / 1e3:.3f}"
+    assert f"sharp edges {limits} of the records lie within them (confidence 0.95)" in out
+    assert "the records themselves, brought into the box, counted with softened edges; not a population" in out
+    plain = sfumato("answer", folder / "s.sfumato", 'share(sex == "F")').out
+    assert "soft" not in plain and "brought into the box; not a population" in " ".join(plain.split())
+    table = sfumato("answer", folder / "s.sfumato", "mean(age)", "share(between(age, 45, 110))").out
+    assert "share(between(age, 45, 110)): edges: softened, deviation: age 27.5" in table and "; sharp edges: " in table
+    other = sfumato("answer", folder / "s.sfumato", "mean(between(2*age, 60, 120, 30) * age)", "--json").data[
+        "answers"
+    ][0]
+    assert other["softness"] == {"2*age": 30.0} and other["sharp"] is None
+    data = sfumato("answer", folder / "s.sfumato", "share(between(age, 45, 110, 30))", "--json").data["answers"][0]
+    assert data["softness"] == {"age": 30.0} and data["sharp"] == {"low": sharp[0], "high": sharp[1]}
+    whole = sfumato("answer", folder / "s.sfumato", "share(between(age, 0, 110))", "--json").data["answers"][0]
+    assert whole["softness"] == {} and whole["sharp"] is None
+
+
+def test_a_summary_that_does_not_tell_about_sharp_edges_says_so(sfumato, folder):
+    out = " ".join(sfumato("answer", folder / "s.sfumato", "share(between(age, 30, 60))").out.split())
+    assert "sharp edges this summary does not tell how many of the records lie within them; a histogram would" in out
+
+
 def test_what_is_not_smooth_enough_is_told(sfumato, folder):
     out = sfumato("answer", folder / "s.sfumato", "bump(age, 40, 1)").out
     assert "this question is not smooth enough for this summary: " in out and "try --damping balanced" in out

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from threading import Event
 
 import pytest
 import typer
@@ -96,6 +97,7 @@ CODES = {
     "ParameterError": 2,
     "ParameterTypeError": 2,
     "OutsideBoxError": 2,
+    "RehearsalError": 2,
     "SchemaError": 2,
     "FileFormatError": 3,
     "LedgerError": 4,
@@ -224,6 +226,7 @@ def test_a_reader_that_leaves_early_is_no_traceback(curve, tmp_path):
 
 def test_on_a_terminal_work_is_announced_and_leaves_nothing_behind(sfumato, curve, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sfumato.cli.output._PATIENCE", 0.0)
     result = sfumato("plot", curve, "-o", "picture.png")
     assert result.code == 0 and "drawing" in result.err and "drawing" not in result.out
     quiet = sfumato("plot", curve, "-o", "picture.png", "--json")
@@ -234,9 +237,11 @@ def test_the_bar_of_the_demo_counts_to_its_end(monkeypatch, capsys):
     from sfumato.cli.demo import _STEPS, _progress
 
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr("sfumato.cli.output._PATIENCE", 0.0)
     with _progress(quiet=False) as step:
         for number in range(_STEPS):
             step(f"step {number}")
+        Event().wait(0.3)
     assert f"step {_STEPS - 1}" in capsys.readouterr().err
     with _progress(quiet=True) as step:
         step("unseen")

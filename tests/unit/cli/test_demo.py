@@ -13,7 +13,7 @@ from sfumato.accounting.events import event_of_grant
 from sfumato.boxfile import read_box
 from sfumato.cli.app import app
 
-FILES = {"age", "age-bmi"}
+FILES = {"age", "homes", "illness"}
 
 
 @pytest.fixture(scope="module")
@@ -31,21 +31,24 @@ def test_the_files_are_there(first):
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert "<html" in (folder / f"{name}.html").read_text()
     assert (folder / "cohort.csv").read_text() == demo.cohort_csv()
-    assert read_box(folder / "columns.toml").names == ("age", "bmi", "systolic")
-    assert "open this" in out and "epsilon 1 left of epsilon 3" in "".join(out.split("\n"))
+    assert read_box(folder / "columns.toml").names == ("age", "bmi", "bp")
+    assert read_box(folder / "homes.toml").names == ("longitude", "latitude")
+    assert "open this" in out and "epsilon 1 left of epsilon 4" in "".join(out.split("\n"))
 
 
 def test_the_releases_are_paid_for_and_close_to_the_truth(first):
     folder, _ = first
     account = sf.Ledger(folder / "budget.db").account("clinic-demo")
-    assert [entry.status for entry in account.history()] == ["published"] * 2
-    assert account.limit == sf.Privacy(epsilon=3, delta=1e-6)
+    assert [entry.status for entry in account.history()] == ["published"] * 4  # the classifier's in two steps
+    assert account.limit == sf.Privacy(epsilon=4, delta=1e-6)
     for study in demo.STUDIES:
         release = sf.load(folder / f"{study.name}.sfumato")
         assert release.guarantee.epsilon == 1.0 and release.receipt.account == "clinic-demo"
-        points = release.sample(200, seed=1)
-        cohort = np.stack([demo.cohort()[name] for name in study.bandwidths], axis=1)
-        widths = np.array(list(study.bandwidths.values()))
+        cohort = np.stack([demo.cohort()[name] for name in study.columns], axis=1)
+        if not study.bandwidths:
+            assert (release.predict(cohort) == demo.cohort()["ill"]).mean() > 0.75
+            continue
+        points, widths = release.sample(200, seed=1), np.array(study.bandwidths)
         squares = (((points[:, None, :] - cohort[None, :, :]) / widths) ** 2).sum(axis=2)
         truth = np.exp(-squares / 2).mean(axis=1) / np.prod(widths * np.sqrt(2 * np.pi))
         assert abs(release(points) - truth).max() < 0.15 * truth.max()
@@ -70,7 +73,7 @@ def test_running_it_again_starts_a_new_account_and_says_so(first):
     assert "people are simulated" in data["note"] and "real data is final" in data["note"]
     assert data["left"] == "epsilon 1" and result.stderr == ""
     assert {"path", "what"} == set(data["files"][0])
-    assert len(sf.Ledger(folder / "budget.db").account("clinic-demo").history()) == 2
+    assert len(sf.Ledger(folder / "budget.db").account("clinic-demo").history()) == 4
 
 
 def test_more_than_the_limit_is_refused_before_anything_is_spent(sfumato, tmp_path):

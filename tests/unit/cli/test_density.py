@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 import sfumato as sf
 from opening import counted
-from sfumato.cli import progress
+from sfumato.cli import output
 from sfumato.cli.columns import bandwidth_of, basis_of, public_box
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
@@ -19,6 +20,7 @@ from sfumato.cli.sparks import blocks, sketched
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError
 from sfumato.faces import face_of
+from sfumato.steps import step
 
 QUICK = ("--bandwidth", "12", "--basis", "binning:9", "--epsilon", "1")
 AGE = ("--column", "age:0:110")
@@ -97,10 +99,11 @@ def test_what_a_program_reads(sfumato, here):
     assert data["box"]["columns"][0]["kind"] == "periodic"
     assert data["choice"]["automatic"] is False and data["choice"]["predicted_error"] > 0
     assert data["post"] == "simplex" and data["missing"] == "drop"
-    assert len(data["bandwidth"]) == 1 and data["bandwidth"][0][0] > 0
+    assert len(data["bandwidth"]) == 1 and data["bandwidth"][0] > 0
     count = data["count"]
     assert 0 < count["low"] <= count["high"] <= 400 and count["value"] > 0 and count["public"] is False
-    assert data["columns"][0]["mean"] is None and 5 < data["columns"][0]["mode"] < 13  # a circle has no mean
+    told = data["columns"][0]
+    assert told["quartiles"] is None and 5 < told["mean"] < 13 and 5 < told["mode"] < 13  # of a circle
 
 
 def test_groups_pictures_and_pages(sfumato, here):
@@ -136,7 +139,7 @@ def test_a_release_that_is_there_is_not_lost_and_costs_nothing_more(sfumato, her
 def test_a_selection_by_the_data(sfumato, here):
     tune = ("--tune-bandwidth", "8,16", "--tune-share", "0.2", "--basis", "binning:9", "--epsilon", "1")
     data = sfumato("density", "cohort.csv", *AGE, *tune, "--json").data
-    assert data["bandwidth"][0][0] in (64.0, 256.0)
+    assert data["bandwidth"][0] in (8.0, 16.0)
     assert data["guarantee"]["epsilon"] == 1.0
 
 
@@ -254,10 +257,10 @@ def test_categories_are_numbers_where_the_column_holds_numbers(files, tmp_path):
 
 
 def test_bandwidths_and_bases():
-    assert bandwidth_of("auto", None, 0.1) == "auto"
-    assert bandwidth_of("2.5", None, 0.1) == 2.5 and bandwidth_of("2.5,1", None, 0.1) == (2.5, 1.0)
+    assert bandwidth_of("auto") == "auto"
+    assert bandwidth_of("2.5") == 2.5 and bandwidth_of("2.5,1") == (2.5, 1.0)
     assert bandwidth_of("auto", "2,4", 0.3) == sf.Tuned((2.0, 4.0), 0.3)
-    assert bandwidth_of("auto", "2,1;4,2", 0.1) == sf.Tuned(((2.0, 1.0), (4.0, 2.0)))
+    assert bandwidth_of("auto", "2,1;4,2") == sf.Tuned(((2.0, 1.0), (4.0, 2.0)))
     assert basis_of("auto") == "auto" and basis_of("binning:15") == sf.Binning(15)
     assert basis_of("binning:15,10") == sf.Binning((15, 10))
     assert basis_of("split:15:0.5") == sf.SplitLattice(15, 0.5)
@@ -295,18 +298,20 @@ class Context:
 @pytest.mark.parametrize("public", [True, False])
 def test_progress_is_shown_late_and_counts_public_rows_only(monkeypatch, capsys, public):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
-    with reading(Context(), "reading", "choosing", public) as engine:
+    with reading(Context(), "reading", public) as engine:
         rows, counts = counted(np.arange(10.0), box, (5,), engine=engine)
-        progress.threading.Event().wait(0.3)
+        Event().wait(0.3)
+        step("choosing a basis")
+        Event().wait(0.3)
     assert counts.tolist() == [2] * 5 and rows == 10
     shown = capsys.readouterr().err
-    assert "choosing" in shown and ("10 rows" in shown) == public
+    assert "reading" in shown and "choosing a basis" in shown and ("10 rows" in shown) == public
 
 
 def test_no_progress_where_nobody_watches(capsys):
-    with reading(Context(), "reading", "choosing", True) as engine:
+    with reading(Context(), "reading", True) as engine:
         assert isinstance(engine, MemoryEngine)
     assert capsys.readouterr().err == ""
 
@@ -355,6 +360,23 @@ def test_evaluate_groups(sfumato, files):
     assert "sex" not in one[0] and [row["value"] for row in one] == [rows[2]["value"], rows[3]["value"]]
     assert sfumato("evaluate", path, "-", "--json", input=points).data["points"][2]["group"] == "M"
     sfumato("evaluate", path, "-", "--group", "X", input=points).failed(2, "--group must be one of F, M, got 'X'")
+
+
+def test_one_group_is_drawn_and_described(sfumato, here):
+    names = ("-o", "r.sfumato", "--plot", "r.svg", "--report", "r.html")
+    asked = ("density", "cohort.csv", *AGE, "--by", "sex=F,M", *QUICK, *names)
+    sfumato(*asked, "--group", "X").failed(2, "--group must be one of F, M, got 'X'")
+    sfumato(*asked, "--group", "f").failed(2, "got 'f'; did you mean 'F'?")
+    sfumato("density", "cohort.csv", *AGE, *QUICK, *names, "--group", "F").failed(2, "there are no groups without --by")
+    sfumato(*asked, "--map").failed(2, "--map draws two columns of numbers to scale, this release has ['age']")
+    assert not list(here.glob("r.*"))  # nothing was spent
+    assert sfumato(*asked, "--group", "M").code == 0
+    assert sf.load(here / "r.sfumato").groups == ("F", "M")
+    page = (here / "r.html").read_text()
+    assert "sex = M" in page and "sex = F" not in page and "release[&#39;M&#39;]" in page
+    assert sfumato("report", "r.sfumato", "-o", "f.html", "--group", "F").code == 0
+    assert "sex = F" in (here / "f.html").read_text()
+    sfumato("report", "r.sfumato", "-o", "x.html", "--group", "X").failed(2, "--group must be one of F, M, got 'X'")
 
 
 def test_plot_and_report(sfumato, files, tmp_path):

@@ -106,7 +106,7 @@ class TestEvaluate:
 def test_other_kinds_of_release_are_refused_kindly(sfumato, curve, monkeypatch):
     class Other:
         kind = "table"
-        guarantee = sf.load(curve).guarantee
+        guarantee, box = sf.load(curve).guarantee, sf.load(curve).box
 
     monkeypatch.setitem(FACES, Other, type("OtherFace", (Face,), {"title": "a table", "rows": lambda self, asked: []}))
     monkeypatch.setattr(sf, "load", lambda path: Other(), raising=False)

@@ -6,8 +6,8 @@ import os
 import pytest
 
 import sfumato as sf
-from sfumato.accounting import store
 from sfumato.accounting.events import Event
+from sfumato.accounting.store import close_all
 from sfumato.cli.options import Settings, paying_account
 from sfumato.errors import LedgerError, ParameterError
 from unit.cli.support import published
@@ -129,17 +129,17 @@ class Context:
 class TestPayingAccount:
     def test_none_and_one(self, spent, tmp_path):
         assert paying_account(Context()) is None
-        assert paying_account(Context(ledger=tmp_path / "b.db", account="clinic")) == spent
+        assert paying_account(Context(ledger=str(tmp_path / "b.db"), account="clinic")) == spent
 
     def test_errors(self, spent, tmp_path):
         with pytest.raises(ParameterError, match=r"give --account NAME; .* has 'clinic', 'other'"):
-            paying_account(Context(ledger=tmp_path / "b.db"))
+            paying_account(Context(ledger=str(tmp_path / "b.db")))
         with pytest.raises(ParameterError, match="which ledger"):
             paying_account(Context(account="clinic"))
         with pytest.raises(LedgerError, match="no account 'x'"):
-            paying_account(Context(ledger=tmp_path / "b.db", account="x"))
+            paying_account(Context(ledger=str(tmp_path / "b.db"), account="x"))
         with pytest.raises(LedgerError, match="no such ledger"):
-            paying_account(Context(ledger=tmp_path / "c.db", account="x"))
+            paying_account(Context(ledger=str(tmp_path / "c.db"), account="x"))
 
 
 @pytest.mark.slow  # those of other commands start and end the same way
@@ -153,9 +153,44 @@ def test_a_process_of_its_own(shell):
 
 def test_a_restored_ledger_is_adopted(sfumato, tmp_path):
     sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=9.0))
-    store.close_all()
+    close_all()
     os.unlink(tmp_path / "b.db-count")
     sfumato("ledger", "remaining", "b.db").failed(4, "'sfumato ledger adopt'")
     assert "count as spent whatever was released" in sfumato("ledger", "adopt", "b.db").out
     assert "epsilon 9 left" in sfumato("ledger", "remaining", "b.db").out
     sfumato("ledger", "adopt", "no.db").failed(4, "there is no such ledger")
+
+
+class TestEvidence:
+    def test_verify_export_import_raise(self, sfumato, tmp_path):
+        account = sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=3.0))
+        published(sf.Box([(0, 1)]), sf.Bernstein(2), ledger=account).save(tmp_path / "r.sfumato")
+        seen = sfumato("ledger", "verify", "b.db", "--release", "r.sfumato")
+        assert "every seal and link holds" in seen.out and "1 accounts, 1 entries, 1 published" in seen.out
+        raised = sfumato("ledger", "raise", "b.db", "--account", "clinic", "--epsilon", "5", "--why", "agreed")
+        assert "limit raised" in raised.out
+        sfumato("ledger", "raise", "b.db", "--account", "clinic", "--epsilon", "4", "--why", "x").failed(2, "only ever")
+        sfumato("ledger", "raise", "b.db", "--epsilon", "9", "--why", "x").failed(2, "which account")
+        assert "all facts" in sfumato("ledger", "export", "b.db", "-o", "lines.jsonl").out
+        assert "imported" in sfumato("ledger", "import", "lines.jsonl", "c.db").out
+        data = json.loads(sfumato("ledger", "verify", "c.db", "--release", "r.sfumato", "--json").out)
+        assert (data["count"], data["entries"], data["releases"]) == (4, 1, 1)
+        (tmp_path / "lines.jsonl").write_text((tmp_path / "lines.jsonl").read_text().replace("clinic", "clinix", 1))
+        sfumato("ledger", "import", "lines.jsonl", "d.db").failed(4, "as it was written")
+
+    def test_plans_and_data(self, sfumato, tmp_path):
+        (tmp_path / "a.csv").write_text("age\n1\n")
+        create = ("--epsilon", "3", "--delta", "1e-6", "--data", "a.csv")
+        made = sfumato("ledger", "create", "b.db", "x", *create, "--accountant", "tight", "--plan", "0.1x*")
+        assert "0 of 4" in made.out and "at epsilon 0.1" in made.out
+        sfumato("ledger", "create", "b.db", "y", *create).failed(4, "'x' is bound to the same data")
+        sfumato("ledger", "create", "b.db", "y", "--epsilon", "3", "--delta", "1e-6", "--accountant", "tight",
+                "--plan", "a lot").failed(2, "must be like 0.1x64")  # fmt: skip
+
+    def test_on_a_server(self, sfumato, postgres):
+        address = postgres.url(postgres.database())
+        sfumato("ledger", "show", address).failed(4, "there is no such ledger")
+        made = sfumato("ledger", "create", address, "clinic", "--epsilon", "3")
+        assert "created" in made.out and "hush" not in made.out
+        data = json.loads(sfumato("ledger", "remaining", "--ledger", address, "--json").out)
+        assert data["accounts"][0]["left"]["epsilon"] == 3.0 and "***" in data["ledger"]

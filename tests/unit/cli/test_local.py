@@ -55,7 +55,7 @@ def init(sfumato, kind="density", *more, box="numbers.toml", name="p.json"):
 @pytest.mark.parametrize(
     ("kind", "box", "more", "words"),
     [
-        ("density", "numbers.toml", ("--lattice", "5,7"), ["5 x 7 lattice points of age, bmi", "hadamard, 1 bit"]),
+        ("density", "numbers.toml", ("--lattice", "5,7"), ["5 x 7 lattice points of age, bmi", "subset, 1 byte"]),
         (
             "density",
             "numbers.toml",
@@ -100,7 +100,7 @@ def test_a_protocol_as_plain_data(sfumato, here):
         (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--lattice", "a"), "--lattice needs a whole"),
         (
             ("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--randomizer", "x"),
-            "is one of hadamard, bit",
+            "is one of auto, hadamard, subset, bit",
         ),
         (("--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--users", 0), "--users must be at least 1"),
         (("--kind", "smooth-queries", "--box", "numbers.toml", "--epsilon", 1, "--interactions", "x"), "interactions"),
@@ -277,7 +277,8 @@ def reports_file(protocol, parts):
 
 
 def test_hostile_reports_are_counted_and_nothing_else(sfumato, here):
-    protocol, other = init(sfumato), init(sfumato, name="other.json")
+    bits = ("density", "--randomizer", "hadamard")
+    protocol, other = init(sfumato, *bits), init(sfumato, *bits, name="other.json")
     batch = protocol.encode_many(np.full((8, 2), 30.0), 900)
     huge = batch[:22] + (2**31).to_bytes(8, "little")
     report = protocol.encode([30.0, 30.0], user=950)
@@ -494,7 +495,7 @@ def test_rejections_are_in_the_checkpoint_but_not_those_of_an_unfinished_end(sfu
 @pytest.mark.parametrize(
     ("kind", "box", "what"),
     [
-        ("density", "numbers.toml", "121 lattice masses"),
+        ("density", "numbers.toml", "64 lattice masses"),
         ("smooth-queries", "numbers.toml", "35 cosine moments"),
         ("marginals", "groups.toml", "6 cells of tables of 2 columns"),
     ],
@@ -538,7 +539,7 @@ def test_people_who_do_not_exist_are_within_the_box():
 
 
 def test_a_plan_and_its_inverse(sfumato, here):
-    args = ("local", "plan", "--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--json")
+    args = ("local", "plan", "--kind", "density", "--box", "numbers.toml", "--lattice", 11, "--epsilon", 1, "--json")
     given = sfumato(*args, "--people", 1_000_000).data
     assert 0.001 < given["deviation"] < 0.0025 < given["error"]
     back = sfumato(*args, "--error", given["error"]).data
@@ -556,6 +557,16 @@ def test_what_a_plan_says(sfumato, here):
     init(sfumato, "density", "--randomizer", "loglog")
     data = sfumato("local", "plan", "--protocol", "p.json", "--people", 1000, "--json").data
     assert len(data["compared"]) == 3  # this randomizer serves no larger epsilon
+
+
+def test_a_plan_says_how_people_tell_and_which_lattice_suits(sfumato, here):
+    args = ("local", "plan", "--kind", "density", "--box", "numbers.toml", "--epsilon", 1)
+    told = sfumato(*args, "--people", 1_000_000, "--lattice", 11)
+    assert "randomizer     subset: variance 3.61 over the people; hadamard 4.61" in told.out
+    data = sfumato(*args, "--people", 10_000, "--lattice", "auto", "--json").data
+    assert data["protocol"]["parameters"]["lattice"] == 6 and set(data["variances"]) == {"subset", "hadamard"}
+    made = sfumato("local", "init", "--kind", "density", "--box", "numbers.toml", "--epsilon", 1, "--people", 1_000_000)
+    assert "11 x 11 lattice points" in made.out
 
 
 @pytest.mark.parametrize(
@@ -581,3 +592,78 @@ def test_places_of_unknown_files_are_the_beginning(tmp_path):
     with pytest.raises(ParameterError, match="does not begin"):
         places.start(path, b"abc")
     assert places.start(tmp_path / "y.bin", b"abc")[0] == 0
+
+
+# --- linear models --------------------------------------------------------------------------------------------------
+
+LINEAR = NUMBERS + '[columns.sex]\ncategories = ["F", "M"]\n'
+MODEL = ("--kind", "linear-model", "--box", "linear.toml", "--epsilon", 4)
+
+
+@pytest.fixture
+def learning(here):
+    (here / "linear.toml").write_text(LINEAR)
+    return here
+
+
+def test_a_linear_model_from_the_box_to_predictions(sfumato, learning):
+    made = sfumato("local", "init", *MODEL, "--response", "sex", "--scale", "age:50:12", "-o", "p.json")
+    assert "linear-model: sex from age, bmi" in made.out and "privunit, 1 byte" in made.out
+    assert sf.local.load("p.json").scales == ((50.0, 12.0), (35.0, 12.5))
+    told = sfumato("local", "simulate", "p.json", "people.csv")
+    assert "compared          9 moments" in told.out
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
+    taken = sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato", "--report", "m.html")
+    assert "second moments of age and bmi, and how they go with sex" in taken.out and "a unit of 12" in taken.out
+    assert "How the response goes with each column" in (learning / "m.html").read_text()
+    said = sfumato("predict", "m.sfumato", "people.csv", "-o", "new.csv")
+    assert "Predicted sex for 399 of 400 rows." in said.out
+    assert (learning / "new.csv").read_text().splitlines()[0] == "age,bmi,sex,ward,prediction,decision"
+    data = sfumato("inspect", "m.sfumato", "--json").data
+    assert data["response"] == "sex" and len(data["coefficients"]) == len(data["slopes"]) == 2
+
+
+def test_public_records_shorten_what_is_told(sfumato, learning):
+    (learning / "open.csv").write_text("age,bmi\n" + "\n".join(f"{30 + i},{20 + i % 9}" for i in range(40)) + "\n")
+    made = sfumato("local", "init", *MODEL, "--response", "sex", "--public", "open.csv", "-o", "p.json")
+    assert "with public second moments" in made.out
+    assert sf.local.load("p.json").questions == 3
+    assert sfumato("local", "plan", "--protocol", "p.json", "--people", 1000).code == 0
+    assert sfumato("local", "simulate", "p.json", "people.csv").code == 0
+
+
+def test_a_linear_model_of_a_number(sfumato, learning):
+    init(sfumato, "linear-model", "--response", "bmi")
+    told = sfumato("local", "simulate", "p.json", "people.csv")
+    assert "compared          5 moments" in told.out
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
+    sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato")
+    assert "Predicted bmi for" in sfumato("predict", "m.sfumato", "people.csv", "-o", "new.csv").out
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "give --response NAME"),
+        (("--response", "sexx"), "did you mean 'sex'"),
+        (("--response", "sex", "--scale", "age:5"), "--scale needs NAME:CENTRE:UNIT"),
+        (("--response", "sex", "--lattice", "5"), "--lattice is for --kind density"),
+        (("--response", "sex", "--randomizer", "bit"), "there is only one for linear-model"),
+    ],
+)
+def test_what_makes_no_linear_model(sfumato, learning, args, words):
+    sfumato("local", "init", *MODEL, *args).failed(2, words)
+
+
+def test_public_records_that_are_not_there(sfumato, learning):
+    sfumato("local", "init", *MODEL, "--response", "sex", "--public", "none.csv").failed(
+        3, "none.csv: there is no such"
+    )
+
+
+def test_what_a_linear_model_does_not_do(sfumato, learning):
+    init(sfumato, "linear-model", "--response", "sex", box="linear.toml")
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
+    sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato")
+    sfumato("predict", "m.sfumato", "people.csv", "-o", "n.csv", "--certain").failed(2, "--certain is not for")
+    sfumato("evaluate", "m.sfumato", "people.csv").failed(2, "collected-moments")

@@ -33,8 +33,20 @@ class TestPictures:
         sfumato("report", curve, "--confidence", "2").failed(2, "confidence")
         curve.rename(tmp_path / "curve.png")
         sfumato("plot", "curve.png").failed(2, "the release itself")
+        sfumato("plot", "curve.png", "-o", "p.png", "--map").failed(2, "--map draws two columns of numbers to scale")
+        sfumato("plot", "curve.png", "-o", "p.png", "--group", "F").failed(2, "--group F: this release has no groups")
+
+    def test_more_columns(self, sfumato, tmp_path):
         published(sf.Box([(0, 1)] * 3), sf.Bernstein(1)).save(tmp_path / "r.sfumato")
-        sfumato("plot", "r.sfumato").failed(2, "one or two columns")
+        assert sfumato("plot", "r.sfumato").out == "r.png\n"
+
+    def test_a_map(self, sfumato, surface, tmp_path):
+        plain, to_scale = (
+            sfumato("plot", surface, "-o", f"{n}.png", *more) for n, more in (("a", ()), ("b", ("--map",)))
+        )
+        assert (plain.out, to_scale.out) == ("a.png\n", "b.png\n")
+        assert (tmp_path / "a.png").read_bytes() != (tmp_path / "b.png").read_bytes()
+        assert sfumato("report", surface, "-o", "c.html", "--map").out == "c.html\n"
 
     def test_without_matplotlib(self, sfumato, curve, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)

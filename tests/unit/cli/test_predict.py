@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from threading import Event
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli import predict, progress
+from sfumato.cli import output, predict, progress
 from sfumato.cli.options import Settings
 from sfumato.cli.records import Piece
 from unit.cli.support import published
@@ -236,10 +237,10 @@ class Context:
 
 def test_a_bar_appears_if_it_takes_a_while(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
     with progress.counting(Context(), "predicting new.csv", 20) as done:
         done(12)
-        progress.threading.Event().wait(0.3)
+        Event().wait(0.3)
     assert "12 rows" in capsys.readouterr().err
     monkeypatch.delenv("FORCE_COLOR")
     with progress.counting(Context(), "predicting new.csv", 20) as done:

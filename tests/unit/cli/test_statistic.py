@@ -2,6 +2,7 @@
 
 import io
 import json
+from threading import Event
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from rich.console import Console
 import sfumato as sf
 from opening import numbers_of
 from sfumato.bases.statistics.sums import UNIT, Total
-from sfumato.cli import progress
+from sfumato.cli import output
 from sfumato.cli.columns import bins_of, column_with_kind
 from sfumato.cli.options import Settings
 from sfumato.cli.progress import reading
@@ -108,9 +109,12 @@ def test_what_a_program_reads(sfumato, here):
         (["proportions", "sex", "--box", "columns.toml"], 2, "proportions-sex"),
         (["histogram", "age", "sex", *AGE, *SEXES, "--bins", "5"], 10, "histogram-age-sex"),
         (["histogram", *AGE, *BMI, "--bins", "5,3"], 15, "histogram-age-bmi"),
+        (["histogram", "age", *AGE, "--edges", "18,65"], 3, "histogram-age"),
+        (["histogram", "age", "--column", "age:0:110:integer"], 111, "histogram-age"),
         (["median", "age", *AGE], 1, "median-age"),
         (["quantiles", "age", *AGE, "--probabilities", ".1,.9"], 2, "quantiles-age"),
-        (["quantiles", "age", *AGE, "--missing", "none", "--interval-share", ".4"], 3, "quantiles-age"),
+        (["quantiles", "age", *AGE, "--missing", "none"], 3, "quantiles-age"),
+        (["quantiles", "age", *AGE, "--interval", "none"], 3, "quantiles-age"),
     ],
 )
 def test_every_statistic(sfumato, here, args, size, file):
@@ -119,7 +123,8 @@ def test_every_statistic(sfumato, here, args, size, file):
     assert np.all(np.asarray(data["interval"]["low"]) <= data["value"])
     assert np.all(np.asarray(data["value"]) <= data["interval"]["high"])
     assert sf.load(here / f"{file}.sfumato").value == pytest.approx(np.asarray(data["value"]))
-    assert (data["noise"] is None) == (args[0] in ("median", "quantiles")) == (data["selection"] is not None)
+    assert (data["noise"] is None) == ("--interval" in args) == (data["selection"] is not None)
+    assert (data["tree"] is None) == (args[0] not in ("median", "quantiles") or "--interval" in args)
 
 
 def test_bounds_need_no_bounds(sfumato, here):
@@ -137,6 +142,10 @@ def test_other_budgets_units_and_relations(sfumato, here):
     who = ("--person", "patient:2", "--neighbours", "add-remove", "--rho", "0.5")
     data = sfumato("statistic", "cohort.csv", "median", "age", *AGE, *who, "--json").data
     assert data["guarantee"]["unit"] == {"column": "patient", "max_rows": 2} and data["guarantee"]["rho"] == 0.5
+    assert data["noise"]["kind"] == "gaussian" and data["rows"] is None and data["numbers"] is None
+    data = sfumato(
+        "statistic", "cohort.csv", "median", "age", *AGE, *who, "--interval", "none", "--json", "--force"
+    ).data
     assert data["selection"]["mechanism"] == "exponential mechanism" and data["rows"] is None
     data = sfumato("statistic", "cohort.csv", "sum", "bmi", *BMI, *ONE, "--delta", "1e-6", "--json").data
     assert data["noise"]["kind"] == "laplace"  # smaller than what delta would buy
@@ -159,17 +168,19 @@ def test_pictures_and_pages(sfumato, here):
     assert "<html" in page and "90 %" in page and "95 %" not in page
 
 
-@pytest.mark.parametrize("args", [["mean", *AGE], ["quantiles", *AGE], ["bounds", "age"]])
+@pytest.mark.parametrize(
+    "args", [["mean", *AGE], ["quantiles", *AGE], ["quantiles", *AGE, "--interval", "none"], ["bounds", "age"]]
+)
 def test_a_plan_reads_and_spends_nothing(sfumato, here, args):
     sfumato("ledger", "create", "b.db", "clinic", "--epsilon", "1.5")
     (here / "cohort.csv").write_text("age\nnot a number that anybody reads\n")
     asked = ("statistic", "cohort.csv", *args, *ONE, "--plan", "--expected-rows", "500")
     out = sfumato(*asked, "--ledger", "b.db", "--account", "clinic").out
     assert "nothing was spent" in out and "would leave clinic: epsilon 0.5 left" in out
-    assert ("500 rows" in out) == (args[0] != "bounds") and ("in rank" in out) == (args[0] == "quantiles")
+    assert "500 rows" in out and ("in rank" in out) == (args[0] == "quantiles")
     data = sfumato(*asked, "--json").data
     assert data["noise_error"] >= data["mean_noise_error"] > 0 and data["rows"] == 500
-    assert (data["coefficients"] is None) == (args[0] == "quantiles")
+    assert (data["coefficients"] is None) == ("--interval" in args) and data["ranks"] == (args[0] == "quantiles")
     assert "epsilon 1.5 left" in sfumato("ledger", "remaining", "b.db").out
     assert not list(here.glob("*.sfumato"))
 
@@ -206,6 +217,9 @@ def test_a_plan_for_more_rows_errs_less(sfumato, here):
         (["median", *AGE, *BMI], "median needs one COLUMN, got age and bmi"),
         (["quantiles", "age", "--column", "age:0:110:periodic"], "--column age: a circle has no quantiles"),
         (["mean", *AGE, "--bins", "5"], "--bins are for a histogram"),
+        (["mean", *AGE, "--edges", "5"], "--edges are for a histogram"),
+        (["histogram", *AGE, "--edges", "65,18"], "--edges must ascend within (0, 110)"),
+        (["histogram", *AGE, "--edges", "old"], "--edges must be numbers such as 18,65"),
         (["histogram", *AGE, "--bins", "0"], "--bins must be at least 1"),
         (["histogram", *AGE, "--bins", "2.5"], "must be whole numbers, got 2.5"),
         (["histogram", *AGE, "--bins", "few"], "--bins must be whole numbers such as 20"),
@@ -213,11 +227,11 @@ def test_a_plan_for_more_rows_errs_less(sfumato, here):
         (["quantiles", *AGE, "--probabilities", "half"], "--probabilities must be levels such as .25,.5,.75"),
         (["quantiles", *AGE, "--probabilities", "2"], "--probabilities must lie strictly between 0 and 1"),
         (["mean", *AGE, "--probabilities", ".5"], "--probabilities are for quantiles"),
-        (["mean", *AGE, "--interval-share", ".5"], "--interval-share is for quantiles"),
-        (["median", *AGE, "--interval-share", ".5"], "--interval-share needs a public number of values"),
+        (["mean", *AGE, "--interval", "none"], "--interval is for quantiles"),
+        (["median", *AGE, "--interval", "paid"], "--interval must be one of 'counts', 'none'"),
         (["mean", *AGE, "--missing", "guess"], "--missing must be one of 'drop', 'none'"),
         (["mean", *AGE, "--confidence", "1"], "--confidence must lie strictly between 0 and 1"),
-        (["mean", *AGE, "--plan", "--expected-rows", "0"], "--expected-rows must be at least 1"),
+        (["mean", *AGE, "--plan", "--expected-rows", "0"], "--rows must be at least 1"),
         (["mean", *AGE, "--rho", "1"], "either --epsilon or --rho"),
         (["mean", *AGE, "--person", "nobody:2"], "--person nobody: cohort.csv has no such column"),
         (["mean", *AGE, "-o", "cohort.csv", "--force"], "--output: cohort.csv is the data"),
@@ -301,18 +315,18 @@ class Context:
 @pytest.mark.parametrize("public", [True, False])
 def test_progress_while_summing(monkeypatch, capsys, public):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_PATIENCE", 0.0)
     box = sf.Box([(0, 10)])
 
     def work(engine):
         one = Contributions(box, Total(False), UNIT)
         return numbers_of(engine.fold(engine.open(np.arange(10.0), box, "row"), one).wide()).tolist()
 
-    with reading(Context(), "reading", "drawing", public) as engine:
+    with reading(Context(), "summing", public) as engine:
         assert work(engine) == work(MemoryEngine())
-        progress.threading.Event().wait(0.3)
+        Event().wait(0.3)
     shown = capsys.readouterr().err
-    assert "drawing" in shown and ("10 rows" in shown) == public
+    assert "summing" in shown and ("10 rows" in shown) == public
 
 
 # --- the other commands -----------------------------------------------------------------------------------------

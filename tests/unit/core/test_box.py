@@ -1,11 +1,12 @@
 """The public domain: what a box accepts, what it refuses, and what it does to records."""
 
 import math
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
 
-from sfumato.core.box import Box, Categorical, Integer, Interval, Periodic
+from sfumato.core.box import Box, Categorical, Date, Integer, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 
 # --- making one ---------------------------------------------------------------------------------------------
@@ -44,8 +45,10 @@ def test_equal_boxes_are_equal_and_hash_alike():
 
 
 def test_every_kind_of_column_is_kept():
-    columns = {"a": (0, 1), "b": Integer(0, 9), "c": Periodic(0, 24), "d": Categorical(["x", "y"])}
-    assert [c.kind for c in Box(columns).columns] == ["interval", "integer", "periodic", "categorical"]
+    day = (date(2024, 1, 1), date(2025, 1, 1))
+    columns = {"a": (0, 1), "b": Integer(0, 9), "c": Periodic(0, 24), "d": Categorical(["x", "y"]), "e": day}
+    kinds = ["interval", "integer", "periodic", "categorical", "date"]
+    assert [column.kind for column in Box(columns).columns] == kinds
 
 
 def test_box_is_immutable():
@@ -158,6 +161,44 @@ def test_an_integer_column_without_a_whole_number_is_refused():
         Integer(0.2, 0.8)
 
 
+@pytest.mark.parametrize("bounds", [(0.5, 7), (0, 7.5), (0.5, 7.5), (1.5, 8)])
+def test_a_circle_of_whole_numbers_has_whole_bounds(bounds):
+    Periodic(*bounds)
+    with pytest.raises(ParameterError, match="whole=True needs bounds that are whole numbers"):
+        Periodic(*bounds, whole=True)
+
+
+@pytest.mark.parametrize("bounds", [(0, 7), (1, 8), (1, 6), (-3, 3), (2, 5)])
+def test_any_whole_bounds_will_do_for_it(bounds):
+    assert Periodic(*bounds, whole=True).bounds == bounds
+
+
+def test_whole_is_true_or_false_and_a_circle_has_a_width():
+    with pytest.raises(ParameterTypeError, match="whole"):
+        Periodic(0, 7, whole=1)
+    with pytest.raises(ParameterError, match="low"):
+        Periodic(7, 7, whole=True)
+
+
+def test_dates_are_days_since_1970_inside_and_dates_outside():
+    column = Date(date(1970, 1, 2), date(1970, 1, 11))
+    assert (column.low, column.high, column.zoned) == (1.0, 10.0, False)
+    assert column.bounds == ("1970-01-02", "1970-01-11")
+    assert column.clean(np.array([0.0, 5.5, 99.0])).tolist() == [1.0, 5.5, 10.0]
+
+
+def test_two_times_with_zones_make_a_column_with_one():
+    column = Box({"when": ("1970-01-02T00:00Z", datetime(1970, 1, 3, 12, tzinfo=UTC))}).columns[0]
+    assert (column.kind, column.low, column.high, column.zoned) == ("date", 1.0, 2.5, True)
+    with pytest.raises(ParameterError, match="low"):
+        Date(date(1970, 1, 2), date(1970, 1, 2))
+
+
+@pytest.mark.parametrize("bounds", [(date(1970, 1, 2), 9), (1, date(1970, 1, 10))])
+def test_one_date_makes_a_column_of_dates(bounds):
+    assert Box({"when": bounds}).columns[0] == Date("1970-01-02", "1970-01-10")
+
+
 def test_categorical_columns_are_refused_where_numbers_are_needed():
     box = Box({"sex": Categorical(["f", "m"])})
     for ask in (box.intervals, lambda: box.low, lambda: box.high, lambda: box.clean(np.zeros((1, 1)))):
@@ -169,6 +210,8 @@ def test_repr_shows_public_bounds():
     text = repr(Box({"age": (0, 110), "sex": Categorical(["f", "m"])}))
     assert text == "Box({'age': (0.0, 110.0), 'sex': ['f', 'm']})"
     assert repr(Box([(-1, 1)], max_norm=2)) == "Box({'x0': (-1.0, 1.0)}, max_norm=2.0)"
+    assert repr(Periodic(0, 7, whole=True)) == "Periodic(0.0, 7.0, whole=True)"
+    assert repr(Periodic(0, 24)) == "Periodic(0.0, 24.0)"
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------
@@ -196,6 +239,11 @@ def test_integer_rounds_and_clips_to_whole_numbers(value, cleaned):
 @pytest.mark.parametrize(("value", "cleaned"), [(25.0, 1.0), (-1.0, 23.0), (24.0, 0.0), (0.0, 0.0), (48.5, 0.5)])
 def test_periodic_wraps(value, cleaned):
     assert Periodic(0, 24).clean(np.array([value])).tolist() == [cleaned]
+
+
+@pytest.mark.parametrize(("value", "cleaned"), [(2.4, 2.0), (2.6, 3.0), (6.7, 0.0), (-0.6, 6.0), (math.inf, math.nan)])
+def test_a_circle_of_whole_numbers_rounds_then_wraps(value, cleaned):
+    np.testing.assert_equal(Periodic(0, 7, whole=True).clean(np.array([value])), [cleaned])
 
 
 def test_periodic_infinity_is_missing():

@@ -1,43 +1,10 @@
-"""Who is protected: units, and which rows of a person count."""
-
-import math
+"""Who is protected: units of data."""
 
 import numpy as np
 import pytest
 
 from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.errors import ParameterError, ParameterTypeError
-
-
-def kept(identifiers, max_rows=2):
-    return Person("id", max_rows).rows_kept(identifiers).tolist()
-
-
-def test_the_first_rows_of_each_person_are_kept():
-    assert kept(["a", "b", "a", "a", "b", "b", "c"]) == [True, True, True, False, True, False, True]
-
-
-def test_one_persons_rows_do_not_depend_on_others():
-    identifiers = list("abacabad")
-    mine = [i for i, identifier in enumerate(identifiers) if identifier == "a"]
-    others_changed = [identifier if identifier == "a" else "z" for identifier in identifiers]
-    assert [kept(identifiers)[i] for i in mine] == [kept(others_changed)[i] for i in mine] == [True, True, False, False]
-
-
-@pytest.mark.parametrize("nobody", [None, "", math.nan, np.float64("nan"), np.datetime64("NaT")])
-def test_rows_of_nobody_are_dropped(nobody):
-    assert kept([nobody, "a", nobody, nobody]) == [False, True, False, False]
-
-
-@pytest.mark.parametrize("identifier", [0, 0.0, False, "0", b"x", ("a", 1), 10**400, math.inf, "\ud800", frozenset()])
-def test_any_hashable_identifier_will_do(identifier):
-    assert kept([identifier] * 3) == [True, True, False]
-
-
-def test_no_rows_are_fine():
-    result = Person("id", 1).rows_kept([])
-    assert result.dtype == np.bool_
-    assert result.shape == (0,)
 
 
 @pytest.mark.parametrize("max_rows", [0, -1])

@@ -19,6 +19,7 @@ from sfumato.core.randomizer import (
     LikelihoodBit,
     LogLog,
     OneBit,
+    Subset,
     exp_below,
     likelihoods,
     round_at_random,
@@ -368,3 +369,45 @@ def test_no_vectors_give_no_names():
 def test_the_largest_codebook_fits_into_64_bits():
     sent = Codebook(16.0, size=256, near=255).send(np.tile(np.arange(256.0), (200, 1)))
     assert sent.shape == (200,)
+
+
+# --- subsets --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "size", "kept"), [(1.0, 22, 6), (0.5, 4, 2), (4.0, 22, 1), (1.0, 2, 1), (0.001, 3, 1), (16.0, 4096, 1)]
+)
+def test_the_set_is_about_one_in_one_and_e_to_the_epsilon(epsilon, size, kept):
+    assert Subset(epsilon, size).kept == kept
+
+
+def test_a_turn_is_the_item_less_the_place_that_was_drawn(monkeypatch):
+    randomizer = Subset(1.0, 5)
+    close, far = randomizer.weights
+    order = np.array([3, 1, 4, 0, 2])[:, None]
+    assert randomizer.kept == 1
+    draws = {
+        0: 3,
+        close - 1: 3,
+        close: 1,
+        close + far - 1: 1,
+        close + far: 4,
+        close + 2 * far: 0,
+        close + 4 * far - 1: 2,
+    }
+    for drawn, place in draws.items():
+        monkeypatch.setattr(sampling, "uniform_below", lambda bounds, drawn=drawn: np.full(len(bounds), drawn))
+        for item in range(5):
+            assert randomizer.send(np.array([item]), order).tolist() == [(item - place) % 5]
+
+
+@given(item=st.integers(-(2**62), 2**62), size=st.integers(2, 300))
+def test_any_whole_number_is_some_item(item, size):
+    order = np.arange(size)[:, None]
+    assert 0 <= Subset(1.0, size).send(np.array([item]), order)[0] < size
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(0.0009, 5), (16.1, 5), (1.0, 1), (1.0, 4097), (-1.0, 5)])
+def test_what_subsets_cannot_serve(epsilon, size):
+    with pytest.raises(ParameterError):
+        Subset(epsilon, size)

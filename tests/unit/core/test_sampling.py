@@ -594,6 +594,21 @@ def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bit
             assert max(mpmath.norm(move) for move in moved) <= doubt
 
 
+@pytest.mark.parametrize("size", [3, 4])
+def test_a_direction_of_tiny_normals_is_in_greater_doubt(size):
+    """All of them near 0: what is unknown about a length turns the direction by far more than itself."""
+    bits, scale, near_one = 24, Fraction(7, 3), 2**24 - 2**13
+    for turns in ([2**22, 2**23 + 5], [3, 2**24 - 9], [2**21 + 1, 2**21]):
+        known = [2**20 + 7] * size + [near_one, near_one - 2**11, *turns]
+        with localcontext(sampling._context(60)):
+            values, doubt = sampling._l2_vector(known, bits, size, scale)
+        middle = [mpmath.mpf(str(v)) for v in values]
+        ends = [(u << 64, (u + 1 << 64) - 1) for u in known]
+        moved = [[e[k >> i & 1] for i, e in enumerate(ends)] for k in range(0, 2 ** len(known), 5)]
+        true = [l2_vector(u, bits + 64, size, scale) for u in moved]
+        assert max(mpmath.norm([a - b for a, b in zip(t, middle, strict=True)]) for t in true) <= doubt
+
+
 def test_the_logarithm_of_a_uniform_is_known_up_to_its_doubt():
     known = [1, 2, 3, 100, 253]
     with localcontext(sampling._context(40)):

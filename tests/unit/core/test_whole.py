@@ -29,6 +29,11 @@ def test_it_has_no_other_attributes():
         wide([1]).note = 1
 
 
+def test_numbers_that_fit_are_had_in_64_bits():
+    numbers = [0, 1, -1, 2**48, 2**48 + 3, -(2**50) - 7, 2**63 - 1, -(2**63)]
+    assert wide(numbers).integers().tolist() == numbers
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.uint64, object])
 def test_limbs_are_64_bit_integers(dtype):
     with pytest.raises(PrivateDataError, match="int64"):

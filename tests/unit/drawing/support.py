@@ -14,6 +14,7 @@ from sfumato.bases.statistics.magnitudes import Magnitudes
 from sfumato.bases.statistics.moments import Moments
 from sfumato.bases.statistics.quantiles import Grid, Quantiles
 from sfumato.bases.statistics.sums import Given, Tally, Total
+from sfumato.bases.statistics.tree import QuantileTree
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.objective import Objective, calibrate_objective
@@ -154,6 +155,7 @@ def _summary(what, box):
         "histogram": Tally("histogram", cells, False),
         "median": Quantiles("median", (0.5,), grid, False),
         "quantiles": Quantiles("quantiles", (0.25, 0.5, 0.75), grid, True),
+        "tree": QuantileTree("quantiles", (0.25, 0.5, 0.75), Grid(0, 221, 1, 5), True, 15, 2),
         "bounds": Magnitudes(24.0),
         "own": Given(1),
         "several": Given(4),
@@ -165,6 +167,9 @@ def _numbers(summary, box):
     size = summary.size(box)
     if isinstance(summary, Quantiles):
         return np.linspace(40.0, 60.0, size)
+    if isinstance(summary, QuantileTree):
+        cells = np.full(summary.grid.count, ROWS // summary.grid.count, dtype=np.int64)
+        return summary.sums(cells, ROWS).astype(np.float64)
     if isinstance(summary, Magnitudes):
         counts = np.zeros(size)
         counts[_MIDDLE + 25 : _MIDDLE + 28] = 300.0

@@ -1,13 +1,12 @@
 """Pictures of naive Bayes classifiers: shares of classes, and likelihoods column by column."""
 
-import warnings
-
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato.drawing.bayes import PAINTER
 from sfumato.errors import ParameterError
+from sfumato.faces import face_of
 from sfumato.faces.bayes import attributes, counts, evidence, shares
 from unit.drawing.support import LINE, PLANE, SEX, WARD, bayes
 
@@ -16,14 +15,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 MANY = {f"x{i}": (0, 1) for i in range(11)}
-
-
-@pytest.fixture(autouse=True)
-def _no_leftovers():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-    pyplot.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +105,16 @@ def test_axes_that_are_left_over_are_empty():
     assert axes.shape == (2, 3) and not axes[1, 2].axison
 
 
-def test_more_classes_than_colours_are_refused():
-    with pytest.raises(ParameterError, match="a picture tells 6 classes apart, this release has 7"):
-        bayes(LINE, classes=tuple("abcdefg")).plot()
+def test_of_more_classes_than_colours_the_largest_are_drawn():
+    release = bayes(LINE, classes=tuple("abcdefg"))
+    seen = face_of(release).picture()
+    rare = 6 - int(release.counts[::-1].argmin())  # of equals, the last
+    assert seen.classes == tuple(c for k, c in enumerate("abcdefg") if k != rare)
+    assert seen.caption.endswith("the 6 largest of 7 classes, by released numbers of records")
+    (age,) = seen.attributes
+    assert [len(part) for part in (seen.shares.values, age.likelihoods, age.low, age.high)] == [6] * 4
+    assert age.likelihoods[-1] == pytest.approx(release.likelihoods[0](age.values, "clip")[:, 6 if rare < 6 else 5])
+    release.plot()
 
 
 # --- counts and shares ------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def texts(drawn):
 
 MADE = {
     "line": (lambda: density(1), 1, ["density", "age"]),
-    "plane": (lambda: density(2), 2, ["density", "half-width", "age", "bmi"]),
+    "plane": (lambda: density(2), 2, ["density", "reach of its 95 % band", "age", "bmi"]),
     "space": (lambda: density(3, 3), 3, ["density of age", "density of bmi", "density of hour"]),
     "many": (lambda: density(7, 2), 6, ["first 6 of 7 columns"]),
     "tables": (marginals, 2, ["share of the people", "ward = oncology", "association", "whiskers: 95 % limits"]),

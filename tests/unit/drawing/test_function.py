@@ -1,8 +1,8 @@
 """Pictures of a release: what they show, what they say, and what they leave alone."""
 
+import re
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pandas
@@ -12,9 +12,10 @@ import sfumato as sf
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.drawing import plot
+from sfumato.drawing import figure_of, plot
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.faces import face_of
+from sfumato.faces.words import number
 from sfumato.releases.function import FunctionRelease
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -44,14 +45,6 @@ def line():
 @pytest.fixture
 def plane():
     return make(sf.Bernstein((4, 3), 2), PLANE)
-
-
-@pytest.fixture(autouse=True)
-def _no_leftovers():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-    pyplot.close("all")
 
 
 def texts(ax):
@@ -114,7 +107,7 @@ def test_a_surface_has_two_panels(plane):
     left, right = plane.plot(confidence=0.9)
     assert (left.get_xlabel(), left.get_ylabel()) == ("age", "bmi") == (right.get_xlabel(), right.get_ylabel())
     assert left.get_title(loc="left") == "released function"
-    assert right.get_title(loc="left") == "half-width of its 90 % band"
+    assert re.fullmatch(r"half-width of its 90 % band: [\d.]+ to [\d.]+", right.get_title(loc="left"))
     assert len(left.figure.axes) == 4  # and two colour bars
 
 
@@ -140,10 +133,27 @@ def test_constants_and_steps_can_be_drawn():
     assert texts(left)[0] == "0 everywhere"
 
 
-def test_more_columns_are_refused():
-    release = make(sf.Bernstein(2), sf.Box([(0, 1)] * 3))
-    with pytest.raises(ParameterError, match=r"this release has 3.*'x0', 'x1', 'x2'.*fix the other columns"):
-        release.plot()
+def test_the_band_beside_it_is_in_the_same_steps_of_colour():
+    for release in (make(sf.Bernstein((4, 3), 2), PLANE), dense(2)):
+        left, right = release.plot()
+        bars = [ax.get_yticks() for ax in left.figure.axes[2:]]
+        assert np.diff(bars[0])[:2] == pytest.approx(np.diff(bars[1])[:2])
+        seen = face_of(release).picture().views[0].field
+        assert seen.reach_levels[0] == 0 and np.diff(seen.reach_levels) == pytest.approx(np.diff(seen.levels))
+        fills = [ax.collections[0].get_facecolor() for ax in (left, right)]
+        assert (seen.reach.max() > seen.reach_levels[-1]) == (len(fills[1]) > len(fills[0]))
+
+
+def test_more_columns_are_drawn_one_by_one():
+    release = make(sf.Bernstein(2), sf.Box([(0, 1), (0, 2), (0, 4)]))
+    axes = release.plot()
+    assert [ax.get_xlabel() for ax in axes] == ["x0", "x1", "x2"]
+    (line,) = [line for line in axes[2].lines if line.get_label() == "release"]
+    x, y = line.get_data()
+    assert (x[0], x[-1]) == (0, 4) and y == pytest.approx(release(np.stack([0 * x + 0.5, 0 * x + 1, x], axis=1)))
+    (made,) = axes[0].figure.legends
+    assert made.get_title().get_text() == "released function, the other columns in the middle of the box"
+    assert axes[0].figure._supxlabel.get_text() == "epsilon = 1, replace one row"
 
 
 # --- densities --------------------------------------------------------------------------------------------------
@@ -193,7 +203,7 @@ def test_a_density_of_two_columns_is_a_map_and_its_uncertainty():
     release = dense(2)
     left, right = release.plot()
     assert left.get_title(loc="left") == "density"
-    assert right.get_title(loc="left").startswith("how far its 95 % band reaches")
+    assert right.get_title(loc="left").startswith("reach of its 95 % band")
     assert "bandwidth 0.2 and 0.2" in texts(left)[-1]
     axes = plot(dense(2, by="sex"))
     assert axes.shape == (2, 2)
@@ -209,10 +219,81 @@ def test_a_density_of_three_columns_is_three_curves():
     assert y == pytest.approx(release.marginal("bmi")(x))
 
 
+def test_a_density_without_densities_of_columns_is_cut_where_most_records_are():
+    kernel = sf.KDE(0.3, post="none", missing="none")
+    points = np.random.default_rng(3).beta(3, 4, (500, 3))
+    release = sf.release(kernel, points, sf.Box([(0, 1)] * 3), sf.Privacy(epsilon=20.0), basis=sf.Bernstein(4, 2))
+    seen = face_of(release).picture()
+    (*_, panel), at = seen.panels, release.mode()
+    assert seen.through.startswith(f"the other columns at their most frequent values: x0 {number(at[0])}, x1 ")
+    expected = np.column_stack([np.tile(at[:2], (len(panel.x), 1)), panel.x])
+    assert panel.values[0] == pytest.approx(release(expected))
+
+
+MANY = tuple(f"ward {letter}" for letter in "abcdefghijklmno")
+
+
+def test_many_groups_are_small_panels_on_one_scale():
+    release = dense(1, by="ward", groups=MANY[:9])
+    axes = plot(release)
+    used = [ax for ax in axes.ravel() if ax.axison]
+    assert axes.shape == (3, 4) and [ax.get_title(loc="left") for ax in used] == [f"ward = {name}" for name in MANY[:9]]
+    assert len({ax.get_ylim() for ax in used}) == 1
+    for name, ax in zip(MANY, used, strict=False):
+        x, y = next(line for line in ax.lines if line.get_label() == "release").get_data()
+        assert y == pytest.approx(release[name](x))
+    (legend,) = used[0].figure.legends
+    assert legend.get_title().get_text() == "density of age"
+    assert [text.get_text() for text in legend.get_texts()] == ["release", "95 % band"]
+    assert used[0].figure._supxlabel.get_text() == "epsilon = 1, replace one row; bandwidth 0.2"
+
+
+def test_of_very_many_groups_the_largest_are_drawn_and_the_picture_says_so():
+    release = dense(1, by="ward", groups=MANY)
+    seen = face_of(release).picture()
+    counts = {name: part.count for name, part in release.parts.items()}
+    kept = sorted(sorted(counts, key=counts.get)[3:], key=MANY.index)
+    assert [view.title for view in seen.views] == [f"ward = {name}" for name in kept]
+    assert seen.note == "the 12 groups with the most records, as released; the file has 3 more"
+    assert figure_of(seen, stacked=True)._supxlabel.get_text().replace("\n", " ").endswith(seen.note)
+
+
+def test_many_maps_are_small_and_share_their_colours():
+    release = dense(2, by="ward", groups=MANY[:7])
+    seen = face_of(release).picture()
+    assert len({view.levels for view in seen.views}) == 1 and {view.panels for view in seen.views} == {1}
+    figure = figure_of(seen, stacked=False)
+    used = [ax for ax in figure.axes[:-1] if ax.axison]
+    assert len(used) == 7 and len(figure.axes) == 8 + 1  # one bar for all
+    for name, ax, view in zip(MANY, used, seen.views, strict=False):
+        x, y = view.field.x, view.field.y
+        assert view.field.values[5, 9] == pytest.approx(release[name]([[x[5], y[9]]])[0])
+        assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 1))
+
+
+def test_of_many_groups_of_three_columns_six_are_drawn():
+    seen = face_of(dense(3, 4, by="ward", groups=MANY[:7])).picture()
+    assert [len(view.samples) for view in seen.views] == [6, 6, 6]
+    assert seen.note == "the 6 groups with the most records, as released; the file has 1 more"
+
+
+def test_one_group_can_be_drawn_and_the_picture_says_which():
+    release = dense(1, by="sex")
+    ax = plot(release, group="M")
+    assert ax.get_title(loc="left") == "density (sex = M)"
+    x, y = next(line for line in ax.lines if line.get_label() == "release").get_data()
+    assert y == pytest.approx(release["M"](x))
+    with pytest.raises(ParameterError, match="group must be one of F, M, got 'X'"):
+        release.plot(group="X")
+    with pytest.raises(ParameterError, match="got 'm'; did you mean 'M'"):
+        release.plot(group="m")
+    with pytest.raises(ParameterError, match="group F: this release has no groups; leave it out"):
+        release["F"].plot(group="F")
+    numbers = dense(1, by="ward", groups=(1, 2))
+    assert plot(numbers, group=2).get_title(loc="left") == plot(numbers, group="2").get_title(loc="left")
+
+
 def test_densities_that_cannot_be_drawn():
-    many = dense(1, by="ward", groups=tuple("abcdefg"))
-    with pytest.raises(ParameterError, match="tells 6 groups apart, this release has 7"):
-        plot(many)
     with pytest.raises(ParameterError, match=r"ax must be 3 matplotlib Axes"):
         dense(3, 4).plot(ax=Figure().subplots())
 
@@ -229,7 +310,9 @@ def test_a_density_on_the_callers_axes():
 def test_infinite_limits_have_an_edge_in_a_picture():
     release = dense(1)
     low, high = release.band([0.5])
-    endless = type("Endless", (), {"band": lambda self, p, c: (np.full(len(p), -np.inf), np.full(len(p), np.inf))})
+    endless = type(
+        "Endless", (), {"band": lambda self, p, *_, **more: (np.full(len(p), -np.inf), np.full(len(p), np.inf))}
+    )
     stand_in = type("Stand", (endless, sf.DensityRelease), {})
     seen = face_of(stand_in(**vars(release)), 0.95).sampled()
     assert np.isfinite(seen.low).all() and np.isfinite(seen.high).all()

@@ -234,3 +234,19 @@ def test_a_changed_record_changes_at_most_two_cells_by_one(records, which, recor
     assert len(changed) <= 2
     assert all(abs(c) == 1 for c in changed)
     assert sorted((before - without)[before != without].tolist()) in ([], [1])
+
+
+def test_cells_between_edges():
+    """A cell has its lower edge; what is missing is in none, what is beyond the outermost in the outermost."""
+    box = sf.Box({"x": (0, 10), "y": (0, 1)})
+    cells = Cells(box, (3, 2), ((0.0, 2.5, 7.0, 10.0), None))
+    x = np.array([-9.0, 2.4999, 2.5, 6.9, 7.0, 99.0, np.nan])
+    assert cells.index([x, np.zeros(7)]).tolist() == [0, 0, 2, 2, 4, 4]
+    assert cells.index([x[:2], np.ones(2)]).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("edges", [((0.0, 5.0, 10.0), None), ((0.0, 2.0, 3.0, 4.0, 10.0), None)])
+def test_edges_fit_the_number_of_cells(edges):
+    """Else a record could fall into a cell that is not there, and its error would tell of it."""
+    with pytest.raises(ParameterError, match="edges of 'x' must be one more than its 3 cells"):
+        Cells(sf.Box({"x": (0, 10), "y": (0, 1)}), (3, 2), edges)

@@ -113,21 +113,26 @@ def test_a_pass_may_be_left_early(path):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 1000])
-def test_persons_keep_their_first_rows(path, rows, reads):
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_persons_keep_so_many_rows(path, rows, most, reads):
     engine = MemoryEngine(chunk_rows=rows)
-    opened = engine.open(path, BOTH, sf.Person("id", 1))
+    opened = engine.open(path, BOTH, sf.Person("id", most))
     table = opened.whole()
-    assert reads[0] == ("stored", "id")  # to find them
-    assert all(names == ["id"] for _, names in reads[1:])
+    assert reads[0] == ("stored", "id")  # to tell them apart
+    more = [names for _, names in reads[1:] if names != ["id"]]
+    assert more == ([] if most == 3 else [("age", "sex")])  # once, if need be
     counts = engine.fold(opened, Counts(Cells(BOTH, (11, 2))))
-    assert counts.rows == table.rows == 2
-    assert np.argwhere(counts.counts((11, 2))).tolist() == [[0, 0], [1, 1]]
-    assert table.native["age"].to_pylist() == [5.0, 15.0]
+    native = table.native
+    assert counts.rows == table.rows == native.num_rows == 1 + most
+    assert native["id"].to_pylist().count("a") == most and native["id"].to_pylist().count("b") == 1
+    found = [place for place in zip(native["age"].to_pylist(), native["sex"].to_pylist(), strict=True) if place[1]]
+    wanted = [[min(int(age / 10), 10), "fm".index(sex)] for age, sex in found]
+    assert np.argwhere(counts.counts((11, 2))).tolist() == sorted(wanted)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
 def test_identifiers_that_are_no_text_stay_different(ending, tmp_path):
-    lines = ["age,id", "5,M\xfcller", "15,M\xf6ller", '25,"M\xfcller"', "35,M\ufffdller", ""]
+    lines = ["age,id", "5,M\xfcller", "15,M\xf6ller", '5,"M\xfcller"', "35,M\ufffdller", ""]
     (tmp_path / "t.csv").write_bytes(ending.join(lines).replace("\ufffd", "?").encode("latin-1"))
     assert records(tmp_path / "t.csv", AGE, sf.Person("id", 1)) == [(5.0,), (15.0,), (35.0,)]
 
@@ -622,6 +627,21 @@ def test_lists_of_no_values_are_refused_by_their_type(values, inside, tmp_path):
         open_table(path, AGE, "row")
 
 
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("last", [{"place": [3.0, 3.0]}, None])
+def test_required_lists_of_fixed_length_inside_what_may_be_missing_are_refused_by_their_type(last, listed, tmp_path):
+    path, place = str(tmp_path / "places.parquet"), pa.list_(pa.float64(), 2)
+    kind = pa.struct([pa.field("place", place, nullable=False)])
+    values = [{"place": [1.0, 1.0]}, last]
+    column = pa.array([[value] for value in values], pa.list_(kind)) if listed else pa.array(values, kind)
+    parquet.write_table(pa.table({"age": [1.0, 2.0], "where": column}), path)
+    with pytest.raises(SchemaError, match=r"column 'where' is of type .* as the values are"):
+        open_table(path, AGE, "row")
+    kind = pa.struct([pa.field("place", place)])
+    parquet.write_table(pa.table({"age": [1.0, 2.0], "where": pa.array(values, kind)}), path)
+    assert open_table(path, AGE, "row").native.num_rows == 2  # as one that may be missing itself it is read
+
+
 @pytest.mark.parametrize("last", [b"m", b"\xff"])
 def test_an_older_pyarrow_refuses_dictionaries_by_their_type(last, tmp_path, monkeypatch):
     path = str(tmp_path / "words.parquet")
@@ -629,3 +649,76 @@ def test_an_older_pyarrow_refuses_dictionaries_by_their_type(last, tmp_path, mon
     monkeypatch.setattr(files, "_without_dictionaries", dict)
     with pytest.raises(SchemaError, match="column 'sex' is of type dictionary"):
         open_table(path, AGE, "row")
+
+
+# --- containers that are read for some values only ------------------------------------------------------------------
+
+
+def write_decimals(path, values, kind):
+    """Bytes in a Parquet file that says of them that they are decimals."""
+    write(path, {"x": pa.array(values, kind)}, store_schema=False)
+    whole = path.read_bytes()
+    size = int.from_bytes(whole[-8:-4], "little")
+    foot = whole[-8 - size : -8].replace(b"\x18\x01x", b"\x18\x01x" + bytes([0x25, 0x0A, 0x15, 4, 0x15, 20]), 1)
+    path.write_bytes(whole[: -8 - size] + foot + len(foot).to_bytes(4, "little") + b"PAR1")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([None, None], pa.binary(17)),
+        ([None, (300).to_bytes(17, "big")], pa.binary(17)),
+        ([b"\0\x64", b"\1\x2c"], pa.binary()),
+        ([b"\0\x64", bytes(15) + b"\1\x2c"], pa.binary()),
+    ],
+)
+def test_decimals_that_arrow_reads_for_some_values_are_refused_whatever_they_are(values, kind, tmp_path):
+    """Once the first and the third were read, and their neighbours refused."""
+    path = write_decimals(tmp_path / "t.parquet", values, kind)
+    with pytest.raises(SchemaError, match="column 'x' is of type decimal in a"):
+        files.ParquetFile(str(path))
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(9, 2), pa.decimal128(38, 2), pa.decimal256(76, 2)])
+def test_other_decimals_are_read(kind, tmp_path):
+    path = write(tmp_path / "t.parquet", {"age": pa.array([Decimal(5), None], kind)})
+    assert count(path) == (2, [1, *[0] * 10])
+    short = write_decimals(tmp_path / "s.parquet", [(300).to_bytes(16, "big")], pa.binary(16))
+    assert files.ParquetFile(str(short)).whole({}).column("x").to_pylist() == [Decimal(3)]
+
+
+def test_a_damaged_gzip_is_no_table(tmp_path):
+    """Once it was an error of zlib's."""
+    whole = bytearray(gzip.compress(b"age\n" + b"".join(b"%d\n" % (i * 7919 % 1000) for i in range(20_000))))
+    whole[len(whole) // 2] ^= 0xFF
+    (tmp_path / "t.csv.gz").write_bytes(bytes(whole))
+    with pytest.raises(SchemaError, match="cannot be read as a table"):
+        count(tmp_path / "t.csv.gz")
+
+
+def test_torn_lines_of_a_wide_file_are_written_anew_in_portions():
+    """Each grows to as many cells as there are names: once without a bound."""
+    layout = lines.Layout(2**16)
+    runs = list(layout.runs(io.BytesIO(b"\n" * 5000)))
+    assert b"".join(runs) == b"\n" * 5000
+    assert max(map(len, runs)) * layout.cells <= lines.GROWN
+    assert len(layout.regular(runs[0])[0]) <= lines.GROWN
+
+
+@pytest.mark.parametrize("multiline", [False, True])
+def test_portions_are_whole_records(multiline, monkeypatch):
+    monkeypatch.setattr(lines, "GROWN", 4)
+    given = b'1,"a\n2,b"\n' * 3 + b"3,c\n" * 3
+    runs = list(lines.Layout(2, multiline=multiline).runs(io.BytesIO(given)))
+    assert b"".join(runs) == given
+    assert [run.count(b"\n") for run in runs] == ([4, 3, 2] if multiline else [2, 2, 2, 2, 1])
+
+
+def test_a_function_is_given_a_csv_file_in_one_piece(tmp_path, monkeypatch):
+    """Once where pieces ended told how long other records were."""
+    monkeypatch.setattr(lines, "BLOCK", 8)
+    (tmp_path / "t.csv").write_bytes(b"age,note\n" + b"1,a\n2,longer\n" * 5)
+    whole = open_table(str(tmp_path / "t.csv"), AGE, "row").native
+    assert whole.column("age").num_chunks == whole.column("note").num_chunks == 1
+    assert whole.num_rows == 10

@@ -99,7 +99,7 @@ class TestNumbers:
 
     def test_the_bandwidth_may_be_tuned(self):
         model = line(bandwidth=sf.Tuned([5.0, 20.0])).fit(ONE)
-        assert float(np.sqrt(model.release_.bandwidth[0, 0])) in (5.0, 20.0)
+        assert float(model.release_.bandwidth[0]) in (5.0, 20.0)
 
     def test_the_default_bandwidth_is_a_public_rule(self):
         first, second = (line(bandwidth="auto").fit(x).release_.bandwidth for x in (ONE, np.zeros((400, 1))))
@@ -268,7 +268,7 @@ class TestData:
             None,
             "ages.csv",
             np.array([["a"]]),
-            {"age": [1.0]},
+            {"age": 1.0},
             np.array([[1j]]),
             np.zeros((0, 1)),
             np.zeros((5, 0)),
@@ -296,6 +296,7 @@ class TestData:
         data[7] = value
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", sf.errors.NothingThereWarning)  # which noisy numbers decide on
             assert np.isfinite(line().fit(data).score_samples(ONE[:3])).all()
             line().fit(np.full((5, 1), value))
 

@@ -25,6 +25,27 @@ NUMBERS = Categorical((0, 1))
 RANGE = Interval(0.0, 10.0)
 
 ANSWERS = ["yes", "no", "no"]
+
+
+class Exits(list):
+    """A list that ends the process when it is asked for anything."""
+
+    __len__ = __getitem__ = lambda *_: sys.exit("a private value")
+
+
+class Answer(str):
+    """A text that ends the process when it is compared."""
+
+    __slots__ = ()
+    __eq__ = __hash__ = lambda *_: sys.exit("a private value")
+
+
+def test_a_response_that_exits_changes_no_other():
+    """Once it ended the process."""
+    assert read_response([["yes"], Exits(["no"]), Answer("no")], TEXT, 3).tolist()[::2] == ["yes", "no"]
+    assert read_response([[1], Exits([0]), 0], NUMBERS, 3).tolist()[::2] == [1.0, 0.0]
+
+
 TEXTS = {
     "list": ANSWERS,
     "tuple": tuple(ANSWERS),
@@ -105,7 +126,7 @@ def test_what_is_no_number_is_missing():
     ("y", "column", "words"),
     [
         (np.array([0, 1]), TEXT, "must hold text.*int64"),
-        (np.array(["a", "b"]), NUMBERS, "must hold numbers.*<U1"),
+        (np.array(["a", "b"]), NUMBERS, "must hold numbers.*dtype text"),
         (np.array(["a", "b"]), RANGE, "must hold numbers"),
         (np.array([b"a", b"b"]), TEXT, "must hold text"),
         (np.array([1j, 2j]), NUMBERS, "Complex data not supported"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.faces import face_of
-from sfumato.faces.curve import Seen, overall, records, says_nothing
+from sfumato.faces.curve import CurveOnGrid, overall, records, says_nothing
 from unit.drawing.support import LINE, curve
 
 
@@ -20,10 +20,10 @@ def test_figures():
     count, low, high = records(release, 0.95)
     assert low <= count <= high == 20_000
     assert records(curve(LINE, rows=False), 0.95)[2] > 20_000
-    seen = Seen.of(release, 0.95)
+    seen = CurveOnGrid.of(release, 0.95)
     assert seen.known() == 1 and seen.typical("noise") < seen.typical() < seen.typical("worst")
     assert [at for _, at in seen.ends()] == [[0.0], [110.0]]
-    lost = Seen.of(curve(LINE, count=20, epsilon=0.01), 0.95)
+    lost = CurveOnGrid.of(curve(LINE, count=20, epsilon=0.01), 0.95)
     assert lost.typical() is None and lost.known() == 0 and np.isfinite(lost.ends()[0][0])
 
 

@@ -60,6 +60,31 @@ def test_how_quantiles_were_chosen():
     assert ValueFace(statistic("mean")).selection is None
 
 
+def test_what_was_counted_for_quantiles():
+    """What is told in a terminal, as data and on a card; thousands of counts are in the file alone."""
+    face = ValueFace(statistic("tree"))
+    assert face.tree == {"cells": 221, "lowest": 0.0, "highest": 110.0, "step": 0.5, "layers": 2, "counts": 236}
+    assert "on 236 counts: 221 cells around 0 to 110 in steps of 0.5" in face.noise_lines()[-1]
+    told = face.data()
+    assert told["numbers"] is None and told["selection"] is None and told["tree"] == face.tree
+    assert ValueFace(statistic("mean")).data()["tree"] is None
+    seen = Figures.of(statistic("tree"), 0.95)
+    assert seen.heads == ("level",) and not seen.uninformed
+    entry = seen.entries()[1]
+    assert entry.names == ("0.5",) and float(entry.low) < float(entry.value) < float(entry.high)
+    assert {len(text.partition(".")[2]) for text in (entry.value, entry.low, entry.high)} == {2}  # halves of .5
+
+
+def test_limits_that_are_the_bounds_say_what_would_help():
+    def lines(release):
+        return " ".join(ValueFace(release).rows()[0][1])
+
+    few = statistic("tree", numbers=np.zeros(236), rows=3)
+    assert "so few records, at this privacy, tell nothing closer" in lines(few)
+    assert "leave out --interval none" in lines(statistic("median"))
+    assert "bounds of the column" not in lines(statistic("tree"))
+
+
 def test_names_of_statistics():
     def names(*what):
         face = ValueFace(statistic(*what))

@@ -52,8 +52,11 @@ ROWS = [
 BITS = [[0, 0, 0], [1, 0, 1], [1, 1, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 0]]
 
 CASES = {
-    "density": (sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=20240229), NUMBERS),
-    "density of three columns": (sf.local.Density(SPACE, epsilon=0.5, lattice=(5, 3, 4), seed=7), LINES),
+    "density": (sf.local.Density(PLANE, epsilon=1.0, lattice=11, seed=20240229, randomizer="hadamard"), NUMBERS),
+    "density of three columns": (
+        sf.local.Density(SPACE, epsilon=0.5, lattice=(5, 3, 4), seed=7, randomizer="hadamard"),
+        LINES,
+    ),
     "density, one point a person": (sf.local.Density(PLANE, epsilon=1.0, lattice=3, seed=7, randomizer="bit"), NUMBERS),
     "smooth queries": (sf.local.SmoothQueries(PLANE, epsilon=1.0, degree=4, seed=7), NUMBERS),
     "smooth queries of two ways": (sf.local.SmoothQueries(GROUPS, epsilon=2.0, degree=2, interactions=2, seed=9), ROWS),

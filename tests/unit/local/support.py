@@ -5,7 +5,7 @@ import numpy as np
 import sfumato as sf
 
 BOX = sf.Box({"x": (0, 1), "y": (0, 1)})
-P = sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=7, users=2**20)
+P = sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=7, users=2**20, randomizer="hadamard")
 RECORDS = np.random.default_rng(3).uniform(size=(600, 2))
 
 

@@ -13,9 +13,12 @@ from sfumato.local.channels import (
     LaplaceChannel,
     LikelihoodChannel,
     LogLogChannel,
+    SubsetChannel,
     UnitChannel,
+    cover_chances,
     unit_gain,
 )
+from sfumato.local.public import public_circles
 
 USERS = np.arange(40, dtype=np.uint64)
 ASKED = np.arange(40) % 3
@@ -23,6 +26,8 @@ ASKED = np.arange(40) % 3
 
 def answers_for(channel, count=40):
     generator = np.random.default_rng(1)
+    if channel.name == "subset":
+        return np.arange(count) % channel.questions
     values = generator.uniform(size=(count, channel.questions) if channel.whole else count)
     return np.eye(channel.questions)[np.arange(count) % channel.questions] if channel.name == "privunit" else values
 
@@ -36,7 +41,7 @@ def channel(request):
 
 
 def test_there_are_these():
-    assert set(CHANNELS) == {"bit", "likelihood", "loglog", "laplace", "privunit"}
+    assert set(CHANNELS) == {"bit", "likelihood", "loglog", "laplace", "privunit", "subset"}
 
 
 def test_what_is_kept_is_whole_numbers(channel):
@@ -82,7 +87,10 @@ def test_variances_fall_as_people_come(channel):
     channel.add(few, payload, ASKED, USERS)
     for _ in range(4):
         channel.add(many, payload, ASKED, USERS)
-    assert channel.estimate(many)[1] == pytest.approx(channel.estimate(few)[1] / 4)
+    if channel.name == "subset":  # variances depend on the shares, of which more is known
+        assert (channel.estimate(many)[1] <= channel.estimate(few)[1] / 4).all()
+    else:
+        assert channel.estimate(many)[1] == pytest.approx(channel.estimate(few)[1] / 4)
 
 
 # --- one bit ----------------------------------------------------------------------------------------------------
@@ -202,10 +210,16 @@ def test_people_are_taken_a_few_at_a_time(monkeypatch):
         return np.zeros((len(users), 256, self.questions))
 
     monkeypatch.setattr(UnitChannel, "_directions", zeros)
-    channel = UnitChannel(1.0, 1000, 5)
-    channel.add(channel.empty(), np.zeros((5, 1), dtype=np.uint8), ASKED, USERS[:5])
-    channel.send(np.zeros((3, 1000)), USERS[:3])
-    assert blocks == [4, 1, 3]
+    UnitChannel(1.0, 1000, 5).send(np.zeros((5, 1000)), USERS[:5])
+    assert blocks == [4, 1]
+
+
+@pytest.mark.parametrize("questions", [2, 3, 7, 36, 121])
+def test_the_collector_makes_the_named_direction_only_and_the_same_bits(questions):
+    channel = UnitChannel(1.0, questions, 12345)
+    users, names = USERS * np.uint64(2**33) + np.uint64(1), (np.arange(40) * 13 % 256).astype(np.uint8)
+    named = channel._directions(users)[np.arange(40), names]
+    assert np.array_equal(named, channel._named(users, names))
 
 
 @pytest.mark.few(1)
@@ -218,3 +232,64 @@ def test_what_a_named_direction_keeps_of_a_vector(dimension):
     close, far = randomizer.weights
     chance = (close - far) / (randomizer.near * close + (randomizer.size - randomizer.near) * far)
     assert unit_gain(randomizer, dimension) == pytest.approx(nearest * chance, rel=0.01)
+
+
+# --- subsets ----------------------------------------------------------------------------------------------------
+
+
+def test_a_turn_is_added_to_the_items_that_it_covers():
+    channel, state = SubsetChannel(0.5, 7, 5), None
+    (randomizer,) = channel._randomizers
+    for turn in range(7):
+        state = channel.empty()
+        channel.add(state, np.array([[turn]], dtype=np.uint8), ASKED[:0], USERS[:1])
+        places = public_circles(5, USERS[:1], 7, randomizer.kept)[: randomizer.kept, 0]
+        assert set(np.flatnonzero(state["sums"])) == {(place + turn) % 7 for place in places.tolist()}
+        assert state["sums"].max() == 1 and state["asked"].tolist() == [1]
+
+
+def test_groups_are_told_by_different_people():
+    channel = SubsetChannel(1.0, 9, 5, (3, 2, 4))
+    asked = np.arange(40) % 3
+    sent = channel.send(channel.starts[asked], USERS)
+    state = channel.empty()
+    channel.add(state, sent, asked, USERS)
+    assert state["asked"].tolist() == [14, 13, 13] and not channel.whole
+    assert [part.sum() for part in np.split(state["sums"], [3, 5])] == [
+        count * randomizer.kept for count, randomizer in zip((14, 13, 13), channel._randomizers, strict=True)
+    ]
+    assert channel.possible(state)
+    state["sums"][0] += 1
+    assert not channel.possible(state)
+
+
+def test_turns_of_many_items_take_two_bytes():
+    channel = SubsetChannel(3.0, 1000, 5)
+    sent = channel.send(np.arange(40) * 20, USERS)
+    assert channel.width == 2 and sent.shape == (40, 2)
+    assert channel.valid(sent).all() and channel.turns(sent).max() > 255
+    assert not channel.valid(np.array([[0xE8, 0x03]], dtype=np.uint8)).any()  # 1000
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(0.5, 4), (1.0, 22), (4.0, 22), (2.0, 2), (1.0, 121)])
+def test_what_a_turn_keeps_of_an_item(epsilon, size):
+    """Chances of covering are those of 200,000 reports; variances are exact for their mean over items."""
+    channel = SubsetChannel(epsilon, size, 5)
+    (randomizer,) = channel._randomizers
+    own, other = cover_chances(randomizer)
+    assert own + (size - 1) * other == pytest.approx(randomizer.kept)
+    people, item = 40_000, size // 2
+    users, state = np.arange(people, dtype=np.uint64), channel.empty()
+    channel.add(state, channel.send(np.full(people, item), users), ASKED[:0], users)
+    found = state["sums"] / people
+    expected = np.where(np.arange(size) == item, own, other)
+    assert np.abs(found - expected).max() < 6.5 * 0.5 / math.sqrt(people)
+    shares, variances = channel.estimate(state)
+    assert (np.abs(shares - (np.arange(size) == item)) < 6.5 * np.sqrt(variances)).all()
+    mean, largest = channel.expected()
+    assert mean <= largest and variances.max() * people <= largest * (1 + 1e-12)
+
+
+def test_nobody_in_a_group_says_that_all_items_are_alike():
+    shares, variances = SubsetChannel(1.0, 4, 5).estimate(SubsetChannel(1.0, 4, 5).empty())
+    assert shares.tolist() == [0.25] * 4 and (variances > 0).all()

@@ -110,11 +110,13 @@ def test_views_with_gaps_are_read_as_their_bytes():
 
 GOOD = pack_report(P.fingerprint, b"\x01", None)  # not drawn: workers must agree on the names of tests
 OTHERS = {
-    "seed": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=8, users=2**20),
-    "epsilon": sf.local.Density(BOX, epsilon=2.0, lattice=4, seed=7, users=2**20),
-    "lattice": sf.local.Density(BOX, epsilon=1.0, lattice=(4, 5), seed=7, users=2**20),
-    "users": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=7, users=2**21),
-    "box": sf.local.Density(sf.Box({"x": (0, 1), "y": (0, 2)}), epsilon=1.0, lattice=4, seed=7, users=2**20),
+    "seed": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=8, users=2**20, randomizer="hadamard"),
+    "epsilon": sf.local.Density(BOX, epsilon=2.0, lattice=4, seed=7, users=2**20, randomizer="hadamard"),
+    "lattice": sf.local.Density(BOX, epsilon=1.0, lattice=(4, 5), seed=7, users=2**20, randomizer="hadamard"),
+    "users": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=7, users=2**21, randomizer="hadamard"),
+    "box": sf.local.Density(
+        sf.Box({"x": (0, 1), "y": (0, 2)}), epsilon=1.0, lattice=4, seed=7, users=2**20, randomizer="hadamard"
+    ),
     "randomizer": sf.local.Density(BOX, epsilon=1.0, lattice=4, seed=7, users=2**20, randomizer="bit"),
     "kind": sf.local.SmoothQueries(BOX, epsilon=1.0, seed=7, users=2**20),
 }

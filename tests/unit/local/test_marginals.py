@@ -54,7 +54,7 @@ def table_of(box, records, names):
         {"ways": 1.5},
         {"ways": True},
         {"one_way": 0.0},
-        {"one_way": 1.0},
+        {"one_way": 1.1},
         {"one_way": -0.1},
         {"one_way": "half"},
         {"people": 0},
@@ -99,7 +99,7 @@ def test_too_many_coefficients_are_refused():
 
 @pytest.mark.parametrize(("ways", "share"), [(1, 1.0), (2, 0.3), (2, 0.9), (3, 0.5)])
 def test_shares_of_people_for_each_order(ways, share):
-    protocol = sf.local.Marginals(MIXED, epsilon=1.0, ways=ways, one_way=share, seed=4)
+    protocol = sf.local.Marginals(MIXED, epsilon=1.0, ways=ways, one_way=share, seed=4, randomizer="hadamard")
     asked = protocol.asked(USERS)
     assert asked.min() >= 0
     assert asked.max() == protocol.questions - 1
@@ -115,10 +115,92 @@ def test_shares_of_people_for_each_order(ways, share):
 
 def test_the_share_is_chosen_for_the_expected_number_of_people():
     many = sf.Box({f"c{i}": sf.Categorical([0, 1]) for i in range(30)})
-    few, crowd = (sf.local.Marginals(many, epsilon=1.0, people=n).one_way for n in (1000, 10**9))
-    assert 0.05 <= crowd < few < 1
-    assert sf.local.Marginals(many, epsilon=1.0, ways=1).one_way == 1.0
+    few, some, crowd = (sf.local.Marginals(many, epsilon=1.0, people=n).one_way for n in (1000, 10**6, 10**9))
+    assert 0.05 <= crowd < some < few == 1  # a thousand people learn nothing about 435 pairs
+    assert sf.local.Marginals(many, epsilon=1.0, ways=1, randomizer="hadamard").one_way == 1.0
     assert sf.local.Marginals(many, epsilon=1.0, one_way=0.25).one_way == 0.25
+
+
+def test_where_pairs_learn_nothing_tables_are_products_of_shares():
+    """Six columns, a small epsilon: nobody is asked about pairs, and no table makes anything up."""
+    box = sf.Box({name: sf.Categorical(range(5)) for name in "abcdef"})
+    protocol = sf.local.Marginals(box, epsilon=0.1, seed=3)
+    assert protocol.one_way == 1.0 and protocol.asked(USERS).max() < protocol.walsh.counts[0]
+    assert sf.local.Marginals.__name__ in repr(protocol) and np.isfinite(protocol.influence)
+    collector = protocol.collector()
+    collector.add_batch(protocol.encode_many(people(box, 20_000)))
+    release = collector.release()
+    product = np.outer(release.table("a"), release.table("c"))
+    assert release.table(["a", "c"]) == pytest.approx(product, abs=1e-9)
+    assert release.band(["a", "c"])[1].max() == 1.0  # and they say that nothing is known of them
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
+def test_tables_are_not_worse_than_products_of_their_shares(epsilon):
+    """Columns with nothing in common, and the worst that one can ask for: a token of people on pairs."""
+    box = sf.Box({name: sf.Categorical(range(4)) for name in "abcdef"})
+    records = np.random.default_rng(5).integers(0, 4, size=(20_000, 6))
+    protocol = sf.local.Marginals(box, epsilon=epsilon, seed=3, one_way=0.98)
+    collector = protocol.collector()
+    collector.add_batch(protocol.encode_many(records.astype(float)))
+    release, worse, product = collector.release(), 0.0, 0.0
+    for a, b in combinations(box.names, 2):
+        truth = np.zeros((4, 4))
+        np.add.at(truth, (records[:, box.names.index(a)], records[:, box.names.index(b)]), 1 / len(records))
+        worse += np.abs(release.table([a, b]) - truth).sum()
+        product += np.abs(np.outer(release.table(a), release.table(b)) - truth).sum()
+    assert worse <= 1.02 * product
+
+
+# --- subsets ----------------------------------------------------------------------------------------------------
+
+
+def test_subsets_are_chosen_by_their_variance():
+    one = sf.Box({"a": sf.Categorical(range(120))})
+    assert [sf.local.Marginals(one, epsilon=e, ways=1).randomizer for e in (0.1, 0.25, 0.5, 1.0, 4.0)] == [
+        "hadamard", "hadamard", "subset", "subset", "subset"
+    ]  # fmt: skip
+    assert sf.local.Marginals(MIXED, epsilon=4.0, ways=2).randomizer == "hadamard"
+    assert sf.local.Marginals(one, epsilon=20.0, ways=1).randomizer == "hadamard"  # beyond what weights can say
+    many = sf.Box({"a": sf.Categorical(range(5000))})
+    assert sf.local.Marginals(many, epsilon=4.0, ways=1).randomizer == "hadamard"
+    with pytest.raises(ParameterError, match="at most 4,096 categories or lattice points, got 5,000"):
+        sf.local.Marginals(many, epsilon=4.0, ways=1, randomizer="subset")
+    with pytest.raises(ParameterError, match="use ways=1"):
+        sf.local.Marginals(MIXED, epsilon=4.0, ways=2, randomizer="subset")
+
+
+def test_shares_by_subsets_are_those_of_the_people():
+    """Within seven standard deviations, which are stated; and the plan's variance is theirs, to 20 %."""
+    protocol = sf.local.Marginals(MIXED, epsilon=2.0, ways=1, seed=5, randomizer="subset")
+    records = people(MIXED, 60_000)
+    collector = protocol.collector()
+    collector.add_batch(protocol.encode_many(records))
+    release = collector.release()
+    for place, name in enumerate(MIXED.names):
+        raw, size = release.table(name, raw=True), len(MIXED.columns[place].categories)
+        truth = np.bincount(records[:, place].astype(int), minlength=size) / len(records)
+        low, high = release.band(name, confidence=1 - 1e-11)
+        assert raw.sum() == pytest.approx(1)
+        assert (low <= truth).all() and (truth <= high).all()
+        assert np.abs(raw - truth).max() < 0.05
+    plan = sf.local.plan(protocol, people=len(records))
+    assert plan.deviation**2 * len(records) == pytest.approx(plan.variances["subset"])
+    assert plan.variances["subset"] < plan.variances["hadamard"]
+
+
+def test_turns_beyond_a_column_are_malformed():
+    protocol = sf.local.Marginals(MIXED, epsilon=1.0, ways=1, seed=5, randomizer="subset")
+    asked = protocol.asked(np.arange(50, dtype=np.uint64))
+    payload = np.full((50, 1), 2, dtype=np.uint8)  # no turn of two categories, but one of three and of five
+    assert protocol.valid(payload, np.arange(50, dtype=np.uint64)).tolist() == (asked > 0).tolist()
+    sent = protocol.encode_many(people(MIXED, 50))
+    collector = protocol.collector()
+    assert collector.add_batch(sent) == 50
+    forged = sent[:30] + bytes([4] * 50)
+    other = protocol.collector()
+    assert other.add_batch(forged) == np.count_nonzero(asked == 2)
+    assert other.rejected == {"malformed": np.count_nonzero(asked < 2)}
 
 
 # --- tables -----------------------------------------------------------------------------------------------------
@@ -236,7 +318,9 @@ def test_records_with_undeclared_categories_count_as_the_first(unflipped):
 def test_a_single_column():
     box = sf.Box({"stage": sf.Categorical(["I", "II", "III"])})
     stages = np.array(["I", "II", "III"])[np.random.default_rng(1).choice(3, 30_000, p=[0.6, 0.3, 0.1])]
-    release = collected(sf.local.Marginals(box, epsilon=3.0, ways=1, seed=4), stages.reshape(-1, 1))
+    release = collected(
+        sf.local.Marginals(box, epsilon=3.0, ways=1, seed=4, randomizer="hadamard"), stages.reshape(-1, 1)
+    )
     truth = [np.mean(stages == stage) for stage in ("I", "II", "III")]
     assert release.table("stage") == pytest.approx(truth, abs=0.05)
     assert [list(pair[0]) for pair in release.tables()] == [["stage"]]

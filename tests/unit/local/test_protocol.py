@@ -18,7 +18,7 @@ GROUPS = sf.Box({"smoker": sf.Categorical(["no", "yes"]), "stage": sf.Categorica
 
 
 def density(**options):
-    return sf.local.Density(BOX, **{"epsilon": 1.0, "seed": 7, "lattice": 4, **options})
+    return sf.local.Density(BOX, **{"epsilon": 1.0, "seed": 7, "lattice": 4, "randomizer": "hadamard", **options})
 
 
 # --- what makes a protocol --------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ EVERY = [
     sf.local.SmoothQueries(BOX, epsilon=1.0, degree=(3, 4), seed=1),
     sf.local.SmoothQueries(GROUPS, epsilon=1.0, interactions=1, randomizer="laplace", seed=1),
     sf.local.Marginals(GROUPS, epsilon=1.0, seed=1),
-    sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, people=500),
+    sf.local.Marginals(GROUPS, epsilon=1.0, ways=1, people=500, randomizer="hadamard"),
     sf.local.Marginals(sf.Box({"ä": sf.Categorical([0, 1])}), epsilon=1.0, ways=1, randomizer="chebyshev"),
 ]
 
@@ -229,7 +229,7 @@ def test_whatever_is_agreed_on_changes_the_fingerprint():
     prints |= {density(epsilon=1.5).fingerprint, density(seed=8).fingerprint, density(users=10).fingerprint}
     prints |= {density(lattice=5).fingerprint, density(randomizer="bit").fingerprint}
     renamed = sf.Box({"age": (0, 110), "BMI": (10, 60)})
-    prints.add(sf.local.Density(renamed, epsilon=1.0, seed=7, lattice=4).fingerprint)
+    prints.add(sf.local.Density(renamed, epsilon=1.0, seed=7, lattice=4, randomizer="hadamard").fingerprint)
     assert len(prints) == len(EVERY) + 6
 
 
@@ -375,7 +375,10 @@ YESNO = sf.Categorical(["no", "yes"])
         (lambda: density(randomizer="laplace", lattice=65), "at most 4,096"),
         (lambda: sf.local.SmoothQueries(BOX, 1.0, degree=65, randomizer="laplace"), "at most 4,096"),
         (lambda: density(lattice=1025), "at most 1,048,576"),
-        (lambda: sf.local.Density(sf.Box([(0, 1)] * 3000), 1.0, lattice=10**9), "at most 1,048,576"),
+        (
+            lambda: sf.local.Density(sf.Box([(0, 1)] * 3000), 1.0, lattice=10**9, randomizer="hadamard"),
+            "at most 1,048,576",
+        ),
         (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 300), 1.0, degree=4, interactions="cross"), "at most 3,495"),
         (lambda: sf.local.SmoothQueries(sf.Box([(0, 1)] * 10), 1.0, degree=4), "at most 104,857"),
         (lambda: tables(1025, 2), "at most 524,288"),

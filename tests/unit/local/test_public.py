@@ -7,11 +7,13 @@ import pytest
 
 from sfumato.local.public import (
     public_below,
+    public_circles,
     public_dither,
     public_laplace,
     public_normals,
     public_uniform,
     public_words,
+    some_normals,
 )
 
 MANY = np.arange(200_000, dtype=np.uint64)
@@ -106,3 +108,23 @@ def test_normal_numbers(count):
     if count > 1:
         assert np.abs(np.corrcoef(found.T)[np.triu_indices(count, 1)]).max() < 6.5 / math.sqrt(50_000)
     assert np.array_equal(found[7:8], public_normals(3, MANY[7:8], count))
+
+
+def test_circles_are_the_beginning_of_a_shuffle():
+    """Every place once; and the first ones evenly: each of 6 within six deviations of 20,000 people."""
+    people = np.arange(20_000, dtype=np.uint64)
+    found = public_circles(5, people, 6, 2)
+    assert found.shape == (6, 20_000) and (np.sort(found, axis=0) == np.arange(6)[:, None]).all()
+    for row in found[:2]:
+        assert np.abs(np.bincount(row, minlength=6) - 20_000 / 6).max() < 6 * math.sqrt(20_000 * 5 / 36)
+    pairs = np.bincount(found[0] * 6 + found[1], minlength=36).reshape(6, 6)
+    assert (np.diag(pairs) == 0).all()
+    assert np.abs(pairs[~np.eye(6, dtype=bool)] - 20_000 / 30).max() < 6 * math.sqrt(20_000 / 30)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8])
+def test_some_normals_are_those_of_the_whole_sequence(count):
+    people, starts = np.array([0, 3, 2**40], dtype=np.uint64), np.array([0, 7, 20])
+    whole = public_normals(9, people, 40)
+    expected = np.stack([row[start : start + count] for row, start in zip(whole, starts, strict=True)])
+    assert np.array_equal(some_normals(9, people, starts, count), expected)

@@ -3,6 +3,7 @@
 import decimal
 import itertools
 import math
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,7 @@ def test_text_that_is_no_utf8_is_no_category(form):
     box, texts = sf.Box({"group": sf.Categorical(["a", "b", "c"])}), FORMS[form](NO_UTF8)
     table = pd.DataFrame({"group": texts}) if form == "pandas" else pa.table({"group": texts})
     assert held(box, table) == [[0.0], [1.0], [2.0]]
-    assert len(sf.local.Marginals(box, 1.0, ways=1).encode_many(table)) > 0
+    assert len(sf.local.Marginals(box, 1.0, ways=1, randomizer="hadamard").encode_many(table)) > 0
     assert held(box, texts) == [[0.0], [1.0], [2.0]]
 
 
@@ -132,6 +133,43 @@ def test_a_row_of_another_form_has_no_values_and_changes_no_other(row):
     for container in (list, tuple, objects, lambda rows: pd.Series(objects(rows))):
         assert held(PLANE, container([[1, 0.5], ROWS[row]()])) == [[1.0, 0.5], [5.0, 0.0]]
         assert held(LINE, container([2.5, ROWS[row]()])) == [[2.5], [3.0]]
+
+
+SERIES = {
+    "dates": pl.Series([2**31 - 1, 1], dtype=pl.Int32).cast(pl.Date),
+    "moments": pl.Series([2**63 - 1, 1], dtype=pl.Int64).cast(pl.Datetime("ms")),
+    "texts": pl.Series(pl.from_arrow(NO_UTF8[:2])),
+    "structs": pl.DataFrame({"a": pl.Series([2**31 - 1, 1], dtype=pl.Int32).cast(pl.Date)}).to_struct("s"),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_row_that_is_a_series_of_polars(name, capfd):
+    """Once polars panicked, and printed, when its values were taken."""
+    assert held(PLANE, [[1, 0.5], SERIES[name]]) == [[1.0, 0.5], [5.0, 0.0]]
+    assert held(LINE, [2.5, SERIES[name][:1], [SERIES[name]]]) == [[2.5], [3.0], [3.0]]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_row_that_is_a_series_has_its_values():
+    rows = [pl.Series([1.0, 0.5]), pa.array([2.0, None]), np.array([3, 1]), pd.Series([4.0, 0.25], index=[7, 7])]
+    assert held(PLANE, rows) == [[1.0, 0.5], [2.0, 0.0], [3.0, 1.0], [4.0, 0.25]]
+
+
+class Exits(dict):
+    """Something that ends the process, and says something, whatever it is asked."""
+
+    def _leave(self, *_):
+        print("a private value")
+        raise SystemExit("a private value")
+
+    __getitem__ = __float__ = __hash__ = __eq__ = __iter__ = __len__ = _leave
+
+
+def test_a_record_that_exits_is_missing(capfd):
+    assert held(PLANE, [[1, 0.5], Exits(), [Exits(), 0.5]]) == [[1.0, 0.5], [5.0, 0.0], [5.0, 0.5]]
+    assert held(sf.Box({"g": sf.Categorical(["a", "b"])}), ["b", Exits(), [Exits()]]) == [[1.0], [0.0], [0.0]]
+    assert capfd.readouterr().out == ""
 
 
 def test_a_row_that_is_too_short_has_no_values():
@@ -220,6 +258,20 @@ def test_what_is_masked_is_missing():
     assert held(PLANE, hidden) == [[1.0, 0.5], [5.0, 0.5]]
     words = np.ma.array(["a", "?"], mask=[True, True], dtype=object)  # numpy's own word for what is masked
     assert np.isnan(read_records(sf.Box({"v": sf.Categorical(["a", "?"])}), words)).all()
+
+
+def test_a_masked_array_asks_no_object_what_it_is(capsys):
+    class Rude:
+        @property
+        def __class__(self):
+            print("a private value")
+            raise SystemExit("a private value")
+
+    values = np.ma.array([0.5, None, 9.0], mask=[False, False, True], dtype=object)
+    values.data[1] = Rude()
+    found = read_records(sf.Box({"v": (0, 10)}), values)
+    np.testing.assert_equal(found, [[0.5], [np.nan], [np.nan]])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_date_is_no_number_on_any_calendar():
@@ -312,3 +364,29 @@ def test_a_text_of_numbers_that_are_no_letters_is_missing(mask):
     given = texts if mask is None else np.ma.array(texts, mask=mask)
     found = read_records(box, given)[:, 0]
     assert np.isnan(found).tolist() == [mask is not None, False, False, True]
+
+
+WHEN = sf.Box({"when": (date(2024, 1, 1), date(2025, 1, 1)), "x": (0, 1)})
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [("2024-03-01T12:00", 0.5), ("soon", 0.5), ({}, 0.5)],
+        [{"when": datetime(2024, 3, 1, 12), "x": 0.5}, {"when": 19783.5, "x": 0.5}, {"when": None, "x": 0.5}],
+        pd.DataFrame({"when": pd.to_datetime(["2024-03-01T12:00", None, None]), "x": 0.5}),
+        pl.DataFrame({"when": [datetime(2024, 3, 1, 12), None, None], "x": 0.5}),
+        pa.table({"when": pa.array([datetime(2024, 3, 1, 12), None, None]), "x": [0.5, 0.5, 0.5]}),
+        pa.table({"when": ["2024-03-01T12:00", "", None], "x": [0.5, 0.5, 0.5]}),
+    ],
+    ids=["rows", "mappings", "pandas", "polars", "arrow", "arrow text"],
+)
+def test_dates_on_a_device(records):
+    np.testing.assert_array_equal(read_records(WHEN, records), [[19783.5, 0.5], [np.nan, 0.5], [np.nan, 0.5]])
+
+
+def test_an_array_of_dates_on_a_device():
+    box = sf.Box({"when": WHEN.columns[0]})
+    moments = np.array(["2024-03-01T12", "NaT"], dtype="M8[s]")
+    for records in (moments, moments[:, None], np.ma.array(moments, mask=[False, True])):
+        np.testing.assert_array_equal(read_records(box, records), [[19783.5], [np.nan]])

@@ -24,7 +24,7 @@ def words(page):
 
 MADE = {
     "line": (lambda: density(1), ["Density of age", "piecewise linear between 5 lattice points", "release.band("]),
-    "plane": (lambda: density(2), ["Density of age and bmi", "5 x 5 lattice points", "one sign of a public pattern"]),
+    "plane": (lambda: density(2), ["Density of age and bmi", "5 x 5 lattice points", "the number of a public set"]),
     "space": (lambda: density(3, 3), ["Density of age, bmi and hour", "3 x 3 x 3"]),
     "tables": (
         marginals,

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from sfumato import pages
-from sfumato.faces.curve import Seen, overall
+from sfumato.faces.curve import CurveOnGrid, overall
 from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SPACE, curve
 from unit.pages.test_machine import words
@@ -40,7 +40,7 @@ def page():
 
 def test_what_a_page_says(page):
     text, release = words(page), curve(LINE, least=0.3, most=0.7)
-    seen = Seen.of(release, 0.95)
+    seen = CurveOnGrid.of(release, 0.95)
     for part in (
         "Regression of bp on age",
         "How a mean changes with age in private records, published once with noise.",
@@ -74,7 +74,7 @@ def test_what_a_page_says(page):
     [
         (curve(LINE), "The line is the release: the mean bp of the records near each point."),
         (curve(PLANE), "Darker means a higher mean."),
-        (curve(SPACE), "Along each column, while the others stay in the middle of the box."),
+        (curve(SPACE), "Along each column, while the others stay at their most frequent values."),
     ],
 )
 def test_captions(release, said, quick):

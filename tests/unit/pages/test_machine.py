@@ -122,7 +122,10 @@ def test_objective_noise_is_said_to_have_wide_limits(quick):
     [
         (machine(LINE), "where it is above zero the label is yes, elsewhere no"),
         (machine(LINE, classes=("a", "b", "c")), "There is one line for each label; the highest one wins."),
-        (machine(SPACE), "Along each column, while the others stay in the middle of the box."),
+        (
+            machine(SPACE),
+            "while the others stay in the middle of the box, or at their first category.",
+        ),
         (machine(SPACE, kernel=LINEAR), "whiskers say how far noise can have moved each"),
         (machine(LINE, range=(60, 220), loss="huber"), "The line is the prediction."),
         (machine(PLANE, range=(60, 220), loss="huber"), "The prediction, and how far its band reaches"),

@@ -44,6 +44,11 @@ def own(**more):
         ("covariance", PLANE, ["Covariance of age and bmi", "with column"]),
         ("proportions", {**SEX, **WARD}, ["Proportions of sex and ward", "F cardiology", "in records"]),
         ("histogram", None, ["Histogram of age", "0 to 11", "99 to 110"]),
+        (
+            "tree",
+            None,
+            ["read from counts of records in public cells", "on 236 counts", "in records"],
+        ),
         ("several", None, ["Caller's own statistic of age", "procedure of the caller", "numbers received"]),
         ("own", None, ["One number received noise"]),
     ],

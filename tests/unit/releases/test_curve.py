@@ -148,8 +148,21 @@ def test_what_a_band_includes_is_named(noisy):
         noisy.band(GRID, include="all")
 
 
+def test_a_prediction_is_for_a_record_which_is_moved_into_the_box(noisy):
+    assert noisy.predict([-5.0, 400.0]).tolist() == noisy(np.array([noisy.box.low[0], noisy.box.high[0]])).tolist()
+    with pytest.raises(OutsideBoxError):
+        noisy([-5.0])
+    with pytest.raises(OutsideBoxError):
+        noisy.predict([-5.0], outside="refuse")
+
+
+def test_the_bandwidth_is_the_one_that_was_passed(noisy):
+    assert noisy.bandwidth.tolist() == [9.0] and noisy.covariance.tolist() == [[81.0]]
+
+
 def test_without_any_record_a_band_knows_nothing(no_noise):
-    low, high = publish((np.zeros((0, 1)), np.zeros(0)), sf.Privacy(epsilon=0.01)).band(GRID)
+    private = sf.Privacy(epsilon=0.01, neighbours="add-remove")
+    low, high = publish((np.zeros((0, 1)), np.zeros(0)), private).band(GRID)
     assert (low == 60).all() and (high == 220).all()
 
 

@@ -41,8 +41,10 @@ MAKERS = {
     "variance": lambda: publish("variance", "age", sf.Privacy(rho=0.5)),
     "covariance": lambda: publish("covariance", ["age", "bmi"], sf.Privacy(epsilon=1.0, delta=1e-6)),
     "histogram": lambda: publish("histogram", ["age", "sex"], bins=4),
+    "edged": lambda: publish("histogram", "age", edges=[18, 65]),
     "proportions": lambda: publish("proportions", "sex"),
-    "median": lambda: publish("median", "age", missing="none", interval_share=0.3),
+    "median": lambda: publish("median", "age", missing="none"),
+    "chosen median": lambda: publish("median", "age", missing="none", interval="none"),
     "quantiles": lambda: publish("quantiles", "age", sf.Privacy(epsilon=1.0, neighbours="add-remove")),
     "your own": lambda: publish(lambda t: [1.0, 2.0], sensitivity=0.1, length=2, range=(0, 3)),
     "sampled": sampled,
@@ -130,26 +132,25 @@ def test_the_number_of_rows_is_told_where_it_is_public():
     assert MAKERS["quantiles"]().rows is None
 
 
-def test_a_paid_interval_of_a_median_tells_something():
-    """2,000 records, epsilon 2: the flanks lie within a few ranks in a hundred of the middle."""
+def test_the_interval_of_a_median_tells_something():
+    """2,000 records, epsilon 2: whatever the noise, up to one draw in a million, a few ranks in a hundred."""
     box = sf.Box({"x": (0, 1)})
     grant = sf.Privacy(epsilon=2.0)
     data = np.linspace(0, 1, 2001)
-    free = sf.release(sf.Statistic("median", missing="none"), data, box, grant)
-    paid = sf.release(sf.Statistic("median", missing="none", interval_share=0.5), data, box, grant)
-    assert free.interval() == (0.0, 1.0)
-    low, high = paid.interval()
-    assert 0.3 < low <= paid.value <= high < 0.7
+    chosen = sf.release(sf.Statistic("median", interval="none"), data, box, grant)
+    counted = sf.release(sf.Statistic("median"), data, box, grant)
+    assert chosen.interval() == (0.0, 1.0)
+    low, high = counted.interval(1 - 1e-9)
+    assert 0.4 < low <= counted.value <= high < 0.6
 
 
 def test_the_interval_of_a_median_holds_records_between_candidates():
-    """All records alike and off the grid of 1e-5: every level chooses the nearest candidate, far from certainty."""
+    """All records alike and off the grid: the limits are the edges of their cell, far from chance."""
     for place in (0.123456789, 0.1234501, 0.9999999, 1e-9):
-        target = sf.Statistic("median", missing="none", interval_share=0.5)
-        found = sf.release(target, np.full(5000, place), sf.Box([(0, 1)]), sf.Privacy(epsilon=4.0))
+        found = sf.release(sf.Statistic("median"), np.full(5000, place), sf.Box([(0, 1)]), sf.Privacy(epsilon=4.0))
         low, high = found.interval()
         assert low <= place <= high
-        assert high - low < 1e-4
+        assert high - low <= float(found.summary.grid.step) * (1 + 1e-9)
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -217,6 +218,10 @@ HOSTILE = {
     "a count of cells": ("count", put(*SUMMARY, "shape", [2]), "a count has one cell"),
     "too many axes": ("count", put(*SUMMARY, "shape", [1, 1]), "not a valid sfumato release"),
     "negative cells": ("histogram", put(*SUMMARY, "shape", [-4, -2]), "shape must be a whole number from 1"),
+    "edges that do not ascend": ("edged", put(*SUMMARY, "edges", [[0, 65, 18, 110]]), "edges must ascend"),
+    "too few edges": ("edged", put(*SUMMARY, "edges", [[0, 65, 110]]), "edges must ascend"),
+    "edges that are text": ("edged", put(*SUMMARY, "edges", [["0", 18, 65, 110]]), "edges must be a number"),
+    "edges of categories": ("histogram", add(*SUMMARY, "edges", [None, [0, 1, 2]]), "edges must ascend"),
     "a negative weight": ("mean", put(*SUMMARY, "weight", -1), "weight must be a whole number"),
     "a broken weight": ("mean", put(*SUMMARY, "weight", 0.5), "weight must be a whole number"),
     "a heavier weight": ("mean", put(*SUMMARY, "weight", 2**59), "smaller than one record's contribution"),
@@ -226,7 +231,7 @@ HOSTILE = {
     "another grid": ("sum", put("noise", "certificate", "exponent", -29), "not a valid sfumato release"),
     "no noise": ("sum", put("noise", None), "differ in size"),
     "noise in a choice": (
-        "median",
+        "chosen median",
         lambda d: d.update(noise=json.loads(json.dumps(NOISE))),
         "not a valid sfumato release",
     ),
@@ -236,9 +241,21 @@ HOSTILE = {
     "a broken grid": ("median", put(*SUMMARY, "grid", "first", 0.5), "first must be a whole number"),
     "an empty grid": ("median", put(*SUMMARY, "grid", "count", 0), "count must be a whole number from 1"),
     "a grid beyond doubles": ("median", put(*SUMMARY, "grid", "digits", 400), "digits must be a whole number"),
-    "a flank without a share": ("median", put(*SUMMARY, "share", 0.0), "come together"),
-    "a share of everything": ("median", put(*SUMMARY, "share", 1.0), "come together"),
-    "a wide flank": ("median", put(*SUMMARY, "flank", 0.7), "come together"),
+    "a share without a flank": ("chosen median", put(*SUMMARY, "share", 0.5), "come together"),
+    "a share of everything": ("chosen median", put(*SUMMARY, "share", 1.0), "come together"),
+    "a wide flank": ("chosen median", put(*SUMMARY, "flank", 0.7), "come together"),
+    "a step of nothing": ("chosen median", add(*SUMMARY, "grid", "factor", 0), "factor must"),
+    "one split": ("chosen median", add(*SUMMARY, "splits", 1), "splits must"),
+    "fewer layers": ("median", put(*SUMMARY, "height", 1), "layers, each .* do not fit"),
+    "more layers": ("median", put(*SUMMARY, "height", 5), "layers, each .* do not fit"),
+    "no layers": ("median", put(*SUMMARY, "height", 0), "height must be a whole number from 1"),
+    "layers that do not fan out": ("median", put(*SUMMARY, "fan", 1), "fan must be a whole number from 2"),
+    "layers that fan out too far": ("median", put(*SUMMARY, "fan", 1025), "fan must be a whole number from 2 to 1024"),
+    "more cells of a tree": ("median", put(*SUMMARY, "grid", "count", 220), "needs .* numbers"),
+    "absent records where none are missing": ("median", put(*SUMMARY, "absent", True), "absent must be true or false"),
+    "absent as a number": ("median", put(*SUMMARY, "absent", 0), "absent must be true or false"),
+    "a tree without noise": ("median", put("noise", None), "differ in size"),
+    "a tree of a smaller bound": ("median", put("noise", "certificate", "bound", 1), "not a valid sfumato release"),
     "a range upside down": ("your own", put(*SUMMARY, "range", [3, 0]), r"range must be a pair \(low, high\)"),
     "a range of three": ("your own", put(*SUMMARY, "range", [0, 1, 2]), r"range must be a pair \(low, high\)"),
     "more numbers": ("your own", put(*SUMMARY, "length", 3), "needs 3 numbers"),
@@ -278,7 +295,7 @@ def test_a_function_without_noise_is_refused(path):
         sf.load(path)
 
 
-@pytest.mark.parametrize("name", ["mean", "histogram", "median", "your own"])
+@pytest.mark.parametrize("name", ["mean", "histogram", "median", "chosen median", "your own"])
 @pytest.mark.parametrize("digit", range(0, 10, 3))
 def test_an_exchanged_character_is_refused_or_gives_a_working_release(name, digit, path):
     MAKERS[name]().save(path)

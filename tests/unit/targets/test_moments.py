@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from opening import numbers_of
+from opening import numbers_of, places_kept
+from sfumato.bases.moments.prediction import predicted_error
 from sfumato.bases.moments.quadrature import category_nodes
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.engines.memory import MemoryEngine
@@ -149,10 +150,30 @@ def test_the_automatic_degree_grows_with_the_data_and_the_grant():
 
 
 @pytest.mark.parametrize(("columns", "ways"), [(1, "full"), (4, "full"), (5, 2), (30, 2)])
-def test_interactions_are_full_up_to_four_columns(columns, ways):
+def test_interactions_are_full_up_to_four_columns_where_a_degree_is_given(columns, ways):
     box = sf.Box([(0, 1)] * columns)
     assert sf.plan(sf.CosineMoments(3), box, PURE, 1000).basis == sf.Cosines(3, ways)
-    assert sf.plan(sf.CosineMoments(), box, PURE, 1000).basis.interactions == ways
+    assert sf.plan(sf.CosineMoments(interactions=ways), box, PURE, 1000).basis.interactions == ways
+
+
+@pytest.mark.parametrize("grant", [PURE, sf.Privacy(epsilon=1.0, delta=1e-6), sf.Privacy(epsilon=0.1)], ids=str)
+@pytest.mark.parametrize("columns", [2, 4, 30])
+def test_of_all_index_sets_the_one_of_least_predicted_error_is_taken(columns, grant):
+    box, rows = sf.Box([(0, 1)] * columns), 10_000
+    chosen = sf.plan(sf.CosineMoments(), box, grant, rows).basis
+
+    def error(basis):
+        return predicted_error(basis, box, sf.CosineMoments()._noise(basis, box, grant) / rows)
+
+    for ways in ("full", "cross", 1, 2, 3):
+        fixed = sf.CosineMoments(interactions=ways)
+        if columns < 30 or ways in ("cross", 1, 2):
+            assert error(chosen) <= error(fixed.choose_basis(box, rows, grant)) * (1 + 1e-12)
+
+
+def test_a_set_that_is_too_large_at_any_degree_is_refused():
+    with pytest.raises(ParameterError, match="the index set has"):
+        sf.plan(sf.CosineMoments(interactions="full"), sf.Box([(0, 1)] * 30), PURE, 1000)
 
 
 def variances(basis, box, privacy):
@@ -261,10 +282,12 @@ def test_sums_of_parts_add_up_and_order_does_not_matter():
     assert np.array_equal(sums(TABLE.sample(frac=1, random_state=1), EVERY, sf.Cosines(3)), whole)
 
 
-def test_only_the_first_rows_of_a_person_count():
+def test_only_so_many_rows_of_a_person_count():
     table = TABLE.assign(id=np.arange(300) // 6)
     found = sums(table, EVERY, sf.Cosines(3), unit=sf.Person("id", 2))
-    assert found.tobytes() == sums(TABLE[np.arange(300) % 6 < 2], EVERY, sf.Cosines(3)).tobytes()
+    kept = places_kept(table, EVERY, sf.Person("id", 2))
+    assert np.bincount(kept // 6).tolist() == [2] * 50
+    assert found.tobytes() == sums(TABLE.iloc[kept], EVERY, sf.Cosines(3)).tobytes()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324])
@@ -289,9 +312,10 @@ def test_values_beyond_the_bounds_are_clipped():
 
 def test_no_records_sum_to_nothing():
     assert not sums(np.zeros((0, 2)), PLANE, sf.Cosines(4)).any()
-    for privacy in (PURE, ADD):
-        found = sf.summarize(np.zeros((0, 2)), PLANE, privacy)
-        assert math.isfinite(found.mean("age").value)
+    found = sf.summarize(np.zeros((0, 2)), PLANE, ADD)
+    assert math.isfinite(found.mean("age").value)
+    with pytest.raises(SchemaError, match="no records"):
+        sf.summarize(np.zeros((0, 2)), PLANE, PURE)
 
 
 def test_a_missing_column_is_a_matter_of_schema():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from opening import numbers_of
+from opening import numbers_of, places_kept
 from sfumato.bases.density.shares import axis_table, shape_of_cells, share_bits
 from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
@@ -238,10 +238,12 @@ def test_responses_of_any_real_type(dtype):
     assert (whole((AGES, y), target) == whole((AGES[:, None], y[:, None].astype(float)), target)).all()
 
 
-def test_persons_are_cut_to_their_first_rows():
+def test_only_so_many_rows_of_a_person_count():
     frame = pd.DataFrame({"age": AGES, "bp": PRESSURES, "who": np.arange(300) // 3})
     privacy = sf.Privacy(epsilon=1.0, unit=sf.Person("who", 2))
-    assert (whole(frame, privacy=privacy) == whole(frame[np.arange(300) % 3 < 2])).all()
+    kept = places_kept(frame, LINE, privacy.unit, TARGET.columns)
+    assert np.bincount(kept // 3).tolist() == [2] * 100
+    assert (whole(frame, privacy=privacy) == whole(frame.iloc[kept])).all()
     release = sf.release(TARGET, frame, LINE, privacy)
     assert release.rows is None
     assert release.law.certificate.bound == 2 * TARGET.certificate(release.high.basis, LINE, None, ONE).bound
@@ -343,7 +345,6 @@ def test_words():
 
 
 ODD = {
-    "no rows": (np.zeros((0, 1)), np.zeros(0)),
     "one row": (np.array([[3.0]]), np.array([100.0])),
     "all missing": (np.full((50, 1), np.nan), np.full(50, np.nan)),
     "infinities": (np.array([[np.inf], [-np.inf]] * 25), np.array([-np.inf, np.inf] * 25)),
@@ -357,7 +358,15 @@ ODD = {
 @pytest.mark.parametrize("privacy", [ONE, sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Privacy(rho=0.5)])
 @pytest.mark.parametrize("name", ODD)
 def test_no_data_make_a_release_fail(name, privacy):
-    release = sf.release(TARGET, ODD[name], LINE, privacy)
+    check_any(sf.release(TARGET, ODD[name], LINE, privacy))
+
+
+def test_nor_do_no_data_whose_number_is_private():
+    nobody = (np.zeros((0, 1)), np.zeros(0))
+    check_any(sf.release(TARGET, nobody, LINE, sf.Privacy(epsilon=1.0, neighbours="add-remove")))
+
+
+def check_any(release):
     found = release(GRID)
     assert ((found >= 60) & (found <= 220)).all()
     for include in ("noise", "total", "worst"):

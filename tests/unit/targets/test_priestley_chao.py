@@ -275,7 +275,6 @@ def test_it_comes_back_from_a_file(tmp_path):
 
 
 ODD = {
-    "no rows": (np.zeros((0, 1)), np.zeros(0)),
     "one row": (np.array([[3.0]]), np.array([100.0])),
     "all missing": (np.full((50, 1), np.nan), np.full(50, np.nan)),
     "infinities": (np.array([[np.inf], [-np.inf]] * 25), np.array([-np.inf, np.inf] * 25)),

@@ -122,8 +122,9 @@ class SplitLattice(MassLattice):
         wide, count = math.ceil(_REACH * self._steps_per_width(box, axis)), self.shape(box)[axis]
         return 2 + 2 * min(wide, 4 * count if isinstance(box.intervals()[axis], Periodic) else count)
 
-    def _steps_per_width(self, box: Box, axis: int) -> float:
-        column, count = box.intervals()[axis], self.shape(box)[axis]
+    def axis_width(self, box: Box, axis: int) -> float:
+        """The deviation of the shares along an axis, as a part of the column."""
+        column = box.intervals()[axis]
         widths = (self.width,) * box.dimension if isinstance(self.width, float) else self.width
         if len(widths) != box.dimension:
             raise ParameterError.of(
@@ -135,7 +136,10 @@ class SplitLattice(MassLattice):
                 f"must not exceed the box: column {box.names[axis]!r} is {column.high - column.low:g} wide, "
                 f"got width={widths[axis]!r}",
             )
-        return (widths[axis] / (column.high - column.low)) * _steps(column, count)
+        return widths[axis] / (column.high - column.low)
+
+    def _steps_per_width(self, box: Box, axis: int) -> float:
+        return self.axis_width(box, axis) * _steps(box.intervals()[axis], self.shape(box)[axis])
 
     def axis_shares(self, box: Box, axis: int, unit: Floats) -> sparse.csr_array:
         column, count = box.intervals()[axis], self.shape(box)[axis]

@@ -17,6 +17,7 @@ from sfumato.errors import ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
 
+_LARGEST_MAGNITUDE = 110  # decimal digits of a density: its square is a number, with room for noise
 _FINEST_MATRIX = {1: 4000, 2: 80, 3: 30}  # a column's width over the kernel's deviation, where no product helps
 
 
@@ -48,8 +49,10 @@ class GaussianKernel:
                 f"needs one number, or one per column ({len(columns)}: {list(box.names)}), got bandwidth={bandwidth!r}",
             )
         values = np.broadcast_to(array, (len(columns),)).tolist()
-        for name, column, value in zip(box.names, columns, values, strict=True):
-            _check_width(name, column, positive_number("bandwidth", value))
+        for value in values:
+            positive_number("bandwidth", value)
+        _check_widths(box, values)
+        _check_volume(values)
         return cls(tuple(tuple(a * a if i == j else 0.0 for j in range(len(values))) for i, a in enumerate(values)))
 
     @property
@@ -135,23 +138,35 @@ def _shifts(column: Interval, deviation: float) -> range:
     return range(-reach, reach + 1)
 
 
-def _check_width(name: str, column: Interval, deviation: float) -> None:
-    if not 1e-100 < deviation < 1e100:
+def _check_volume(deviations: Sequence[float]) -> None:
+    """Refuse units in which squares of densities are beyond numbers."""
+    if abs(sum(math.log10(deviation) for deviation in deviations)) > _LARGEST_MAGNITUDE:
         raise ParameterError(
-            f"bandwidth={deviation!r} of column {name!r} is beyond what squares of numbers can hold; use other units",
+            f"bandwidths of {' times '.join(f'{deviation:g}' for deviation in deviations)} make densities that are "
+            "beyond what squares of numbers can hold; use other units",
             parameter="bandwidth",
         )
-    if deviation > column.high - column.low:
-        raise ParameterError.of(
-            "bandwidth",
-            f"must not exceed the box: column {name!r} is {column.high - column.low:g} wide, "
-            f"got bandwidth={deviation!r}",
-        )
-    if deviation < 1e-5 * (column.high - column.low):
+
+
+def _check_widths(box: Box, deviations: Sequence[float]) -> None:
+    """Refuse deviations that do not fit their columns, naming all of these at once."""
+    found = [(n, c.high - c.low, d) for n, c, d in zip(box.names, box.intervals(), deviations, strict=True)]
+    beyond = [f"bandwidth={d!r} of column {name!r}" for name, _, d in found if not 1e-100 < d < 1e100]
+    if beyond:
         raise ParameterError(
-            f"bandwidth={deviation!r} is below 1/100,000 of column {name!r} ({column.high - column.low:g} wide): no "
-            "lattice resolves it; choose a larger bandwidth or a smaller box",
+            f"{' and '.join(beyond)} is beyond what squares of numbers can hold; use other units",
             parameter="bandwidth",
+        )
+    wide = [f"column {name!r} is {width:g} wide, got bandwidth={d!r}" for name, width, d in found if d > width]
+    if wide:
+        raise ParameterError.of("bandwidth", f"must not exceed the box: {'; '.join(wide)}")
+    fine = [(name, width, d) for name, width, d in found if d < 1e-5 * width]
+    if fine:
+        told = " and ".join(
+            f"bandwidth={d!r} is below 1/100,000 of column {name!r} ({width:g} wide)" for name, width, d in fine
+        )
+        raise ParameterError(
+            f"{told}: no lattice resolves it; choose a larger bandwidth or a smaller box", parameter="bandwidth"
         )
 
 
@@ -165,16 +180,17 @@ def _covariance(matrix: Floats, box: Box) -> tuple[tuple[float, ...], ...]:
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
         raise ParameterError("a bandwidth matrix must be symmetric: it is the kernel's covariance in squared units")
     matrix = (matrix + matrix.T) / 2
-    if np.linalg.eigvalsh(matrix / np.sqrt(np.outer(*[np.abs(np.diag(matrix))] * 2) + 1e-300)).min() <= 1e-8:
+    scales = np.sqrt(np.abs(np.diag(matrix)))  # not of products, which small and large units take out of range
+    if np.diag(matrix).min() < 0 or np.linalg.eigvalsh(matrix / scales[:, None] / scales).min() <= 1e-8:
         raise ParameterError(
             f"a bandwidth matrix must be positive definite (it is the kernel's covariance), got {matrix.tolist()}"
         )
     kernel = GaussianKernel(tuple(map(tuple, matrix.tolist())))
-    for name, column, fine, coarse in zip(
-        box.names, box.intervals(), kernel.resolution, kernel.deviations, strict=True
-    ):
-        _check_width(name, column, coarse)
-        if fine * _FINEST_MATRIX[box.dimension] < column.high - column.low:
+    _check_widths(box, kernel.deviations)
+    _check_volume(kernel.deviations)
+    for name, column, fine in zip(box.names, box.intervals(), kernel.resolution, strict=True):
+        # A matrix without connections is a bandwidth per column, also where a file holds one: that may be finer.
+        if not kernel.diagonal and fine * _FINEST_MATRIX[box.dimension] < column.high - column.low:
             raise ParameterError(
                 f"a bandwidth matrix must leave column {name!r} a deviation of at least "
                 f"{(column.high - column.low) / _FINEST_MATRIX[box.dimension]:.3g} given the others, got {fine:.3g}; "

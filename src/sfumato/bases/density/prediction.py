@@ -157,6 +157,7 @@ def _predict(basis: MassLattice, box: Box, axes: Sequence[_Axis], rows: float, d
     for i, axis in enumerate(axes):
         points = max(2, round(shape[i] * axis.share))
         width = 0.0 if not isinstance(basis, SplitLattice) else _along(basis.width, i)
+        width = min(width, axis.window.high - axis.window.low)  # a wider one blurs all that the window shows
         # The same noise relative to the mean mass, as if this axis were all there is.
         own = deviation * count / shape[i] / axis.share
         linear, study = _axis_study(axis.window, axis.deviation, points, width, own, _POINTS[len(axes)])

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ _RIDGES = (1e-4, 1e-2, 1.0)  # of the smoothing that the noise would justify
 _TRIALS = 241  # positions along an axis on which the smoothing is picked
 _DEVIATIONS = 4.0  # of a sample around its density, anywhere
 _TYPICAL = {1: 400, 2: 60, 3: 24}  # points along each axis where the reference densities are compared
-_SLACK = 1.05  # between the searched places of a record, kernel and weights change little
+SEARCH_SLACK = 1.05  # between the searched places of a record, kernel and weights change little
 _DENSE_SLACK = 1.2  # where places are searched on a coarser grid
 
 
@@ -76,14 +76,12 @@ class Reconstruction(ABC):
         """
         total, before = np.zeros(len(unit)), np.ones(len(unit))
         for i, column in enumerate(self.box.intervals()):
-            detail = (column.high - column.low) / self.kernel.resolution[i]
-            fine = np.linspace(0, 1, int(min(4000, max(60, 12 * detail))))
-            where = np.union1d(fine, self.axis_corners(i)) if places is None else places[i]
+            where = searched_places(self, i) if places is None else places[i]
             wanted = self.kernel.axis_values(column, i, unit[:, i], where, derivatives[i])
             given = self.axis_weights(i, unit[:, i], derivatives[i]) @ self.axis_features(i, where).T
             total = total * np.abs(wanted).max(axis=1) + before * np.abs(wanted - given).max(axis=1)
             before = before * np.abs(given).max(axis=1)
-        return _SLACK * total
+        return SEARCH_SLACK * total
 
 
 @dataclass(frozen=True)
@@ -117,22 +115,26 @@ class MeasureReconstruction(Reconstruction):
     """The smooth signed measure that fits the lattice masses, seen through the kernel.
 
     ``variance`` is that of the noise in each mass, relative to a total of one. The noisier, the smoother; how much is
-    picked so that noise and worst case together are small.
+    picked so that noise and worst case together are small. Along the axes ``whole`` all records lie on lattice points,
+    and so does the measure.
     """
 
     basis: MassLattice
     variance: float
+    whole: tuple[int, ...] = ()
 
     @cached_property
     def axes(self) -> list[tuple[Floats, Floats]]:
         """Per axis, the nodes' positions and the ``(nodes, n)`` matrix from masses to a signed measure."""
-        return [(nodes, self._matrix(i, nodes)) for i, nodes in enumerate(node_positions(self.box, self.kernel))]
+        fine = node_positions(self.box, self.kernel)
+        nodes = [self.basis.positions(self.box, i) if i in self.whole else n for i, n in enumerate(fine)]
+        return [(places, self._matrix(i, places)) for i, places in enumerate(nodes)]
 
     def _matrix(self, axis: int, nodes: Floats) -> Floats:
         column, shape = self.box.intervals()[axis], self.basis.shape(self.box)
         variance = self.variance * (math.prod(shape) / shape[axis]) ** 2  # the same noise relative to the mean mass
-        places = np.linspace(0, 1, _TRIALS)
-        middle = places[_TRIALS // 4 : -_TRIALS // 4 : 2]
+        middle = np.linspace(0, 1, _TRIALS)[_TRIALS // 4 : -_TRIALS // 4 : 2]
+        places = nodes if axis in self.whole else np.linspace(0, 1, _TRIALS)
         # For a kernel that is no product, its factors given the other columns stand in.
         kernel = self.kernel if self.kernel.diagonal else GaussianKernel.of(self.kernel.resolution, self.box)
         wanted = kernel.axis_values(column, axis, middle, places)
@@ -212,9 +214,21 @@ class MeasureReconstruction(Reconstruction):
             yield self._rows(point, places) - contract(features, weights)
 
 
-def reconstruction(box: Box, kernel: GaussianKernel, basis: Basis, variance: float) -> Reconstruction:
-    """The reconstruction that belongs to a basis."""
+def searched_places(linear: Reconstruction, axis: int) -> Floats:
+    """Where a record is tried out along an axis: a few times for each deviation of the kernel, and at every corner."""
+    if isinstance(linear, MeasureReconstruction) and axis in linear.whole:
+        return linear.basis.positions(linear.box, axis)
+    column = linear.box.intervals()[axis]
+    detail = (column.high - column.low) / linear.kernel.resolution[axis]
+    return np.union1d(np.linspace(0, 1, int(min(4000, max(60, 12 * detail)))), linear.axis_corners(axis))
+
+
+@lru_cache(maxsize=16)
+def reconstruction(
+    box: Box, kernel: GaussianKernel, basis: Basis, variance: float, whole: tuple[int, ...] = ()
+) -> Reconstruction:
+    """The reconstruction that belongs to a basis; ``whole`` are axes along which records lie on its points."""
     if isinstance(basis, LatticeBasis):
         return PolynomialReconstruction(box, kernel, basis)
     assert isinstance(basis, MassLattice)
-    return MeasureReconstruction(box, kernel, basis, variance)
+    return MeasureReconstruction(box, kernel, basis, variance, whole)

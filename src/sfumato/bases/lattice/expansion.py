@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.unit import to_unit
-from sfumato.checks import shown
-from sfumato.core.box import Box
+from sfumato.bases.unit import in_units, number_of, to_unit
+from sfumato.checks import did_you_mean, shown
+from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
@@ -55,12 +57,15 @@ class Expansion:
         unit = to_unit(self.box, points, outside)
         return self.basis.evaluate(self._tensor, unit, self.derivatives) * self._unit_scale
 
+    def axis_weights(self, axis: int, unit: Floats) -> Floats:
+        """``(m, k + 1)``: one axis's factor of how the values at positions in [0, 1] depend on the coefficients."""
+        weights = self.basis.axis_weights(self.box, axis, unit, self.derivatives[axis])
+        return weights if axis else weights * self._unit_scale
+
     def weights(self, points: ArrayLike, outside: str = "refuse") -> list[Floats]:
         """Per axis, ``(m, k + 1)``: the value at each point is the tensor product applied to the coefficients."""
         unit = to_unit(self.box, points, outside)
-        axes = [self.basis.axis_weights(self.box, axis, unit[:, axis], d) for axis, d in enumerate(self.derivatives)]
-        axes[0] = axes[0] * self._unit_scale
-        return axes
+        return [self.axis_weights(axis, unit[:, axis]) for axis in range(self.box.dimension)]
 
     def derivative(self, column: str | int | None = None) -> Expansion:
         """The partial derivative along a column (by name or position; needed when there are several)."""
@@ -73,8 +78,10 @@ class Expansion:
         """The integral over the box, or over a sub-box: ``{"age": (0, 50)}`` or one pair per column."""
         if any(self.derivatives):
             raise ParameterError("integrate the function itself, not its derivative")
+        return sum(self._integral(start, stop) for start, stop in sub_boxes(self.box, over))
+
+    def _integral(self, start: Floats, stop: Floats) -> float:
         low, high = self.box.low, self.box.high
-        start, stop = sub_box(self.box, over)
         value: Floats = self._tensor
         for degree, a, b in zip(
             self.basis.degrees(self.box), (start - low) / (high - low), (stop - low) / (high - low), strict=True
@@ -91,22 +98,39 @@ def column_axis(box: Box, column: str | int | None) -> int:
         return box.names.index(column)
     if isinstance(column, int) and not isinstance(column, bool) and 0 <= column < box.dimension:
         return column
-    raise ParameterError(f"column must be one of {box.names}, got column={column!r}")
+    raise ParameterError(f"column must be one of {box.names}, got column={column!r}{did_you_mean(column, box.names)}")
 
 
-def sub_box(box: Box, over: SubBox | None) -> tuple[Floats, Floats]:
-    """The corners of a part of the box: ``{"age": (0, 50)}`` or one pair per column; None means all of it."""
-    start, stop = box.low, box.high
-    for name, (a, b) in _bounds(box, over).items():
+def sub_boxes(box: Box, over: SubBox | None) -> list[tuple[Floats, Floats]]:
+    """The corners of a part of the box: ``{"age": (0, 50)}`` or one pair per column; None means all of it.
+
+    A range round a circle may go through its end, as ``{"hour": (22, 4)}`` does: then there are several.
+    """
+    ranges = [[(kind.low, kind.high)] for kind in box.intervals()]
+    for name, (a, b) in bounds_of(box, over).items():
         axis = column_axis(box, name)
-        if not start[axis] <= a <= b <= stop[axis]:
-            allowed = (float(start[axis]), float(stop[axis]))
-            raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {allowed}, got {(a, b)}")
-        start[axis], stop[axis] = a, b
-    return start, stop
+        ranges[axis] = _pieces(name, box.intervals()[axis], a, b)
+    return [(np.array([a for a, _ in ends]), np.array([b for _, b in ends])) for ends in product(*ranges)]
 
 
-def _bounds(box: Box, over: SubBox | None) -> dict[str, tuple[float, float]]:
+def _pieces(name: str, kind: Interval, a: float, b: float) -> list[tuple[float, float]]:
+    """A range of one column, cut where a circle's bounds meet."""
+    width = kind.high - kind.low
+    if isinstance(kind, Periodic) and math.isfinite(a) and math.isfinite(b):
+        length = min(b - a, width) if b >= a else (b - a) % width
+        start = kind.low + (a - kind.low) % width
+        if length == width:
+            return [(kind.low, kind.high)]
+        if start + length <= kind.high:
+            return [(start, start + length)]
+        return [(start, kind.high), (kind.low, start + length - width)]
+    if not kind.low <= a <= b <= kind.high:
+        got = f"({in_units(kind, a)}, {in_units(kind, b)})"
+        raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {kind.bounds}, got {got}")
+    return [(a, b)]
+
+
+def bounds_of(box: Box, over: SubBox | None) -> dict[str, tuple[float, float]]:
     """The sub-box by column, from any of the ways to write it; a single pair will do for one column."""
     if over is None:
         return {}
@@ -118,7 +142,8 @@ def _bounds(box: Box, over: SubBox | None) -> dict[str, tuple[float, float]]:
             if len(pairs) != box.dimension:
                 raise ParameterError(f"over needs one (low, high) per column ({box.dimension}), got {over!r}")
             over = dict(zip(box.names, pairs, strict=True))
-        return {name: (float(low), float(high)) for name, (low, high) in over.items()}
+        kinds = {name: box.intervals()[column_axis(box, name)] for name in over}
+        return {name: (number_of(kinds[name], a), number_of(kinds[name], b)) for name, (a, b) in over.items()}
     except (TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import Basis
+from sfumato.bases.machine.coordinates import coded, reach_of, scaled, spread, width_of
 from sfumato.bases.machine.kernels import Kernel, LinearKernel, Precomputed, UserKernel, rank_of
-from sfumato.bases.unit import from_unit
 from sfumato.checks import positive_integer
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,8 @@ class Landmarks(Basis):
     ----------
     points
         Public points in the user's units, ``(T, d)``; or how many to spread over the box (a lattice for up to three
-        columns, else a low-discrepancy sequence). They must not come from the private data: take a public sample.
+        columns, else a low-discrepancy sequence). They must not come from the private data: take a public sample. A
+        category stands there as its place in its list, from 0.
     rank
         How many whitened coordinates to keep, largest eigenvalues first; None keeps all that are not rounding error.
 
@@ -91,7 +92,7 @@ class Landmarks(Basis):
             raise ParameterError.of(
                 "landmarks", f"must have {box.dimension} columns {box.names}, got {points.shape[1]}"
             )
-        bad = np.flatnonzero(((points < box.low) | (points > box.high)).any(axis=1))
+        bad = np.flatnonzero(_outside(box, points))
         if bad.size:
             raise OutsideBoxError(
                 f"{bad.size} of {len(points)} landmarks lie outside the box {box!r}, the first is "
@@ -108,7 +109,7 @@ class Coordinates(Basis):
     """The features themselves: the span of a linear kernel."""
 
     def size(self, box: Box) -> int:
-        return box.dimension
+        return sum(map(width_of, box.columns))
 
     def to_json(self) -> dict[str, Any]:
         return {"kind": "coordinates"}
@@ -126,31 +127,12 @@ def _frozen_points(points: ArrayLike) -> Floats:
     return array
 
 
-def spread(box: Box, count: int) -> Floats:
-    """About ``count`` public points all over the box: a lattice in up to three dimensions, else Halton's sequence."""
-    if box.dimension <= 3:
-        side = max(2, round(count ** (1 / box.dimension)))
-        axes = np.meshgrid(*([np.linspace(0, 1, side)] * box.dimension), indexing="ij")
-        unit = np.stack([axis.ravel() for axis in axes], axis=1)
-    else:
-        from scipy.stats import qmc  # half a second, which those who read a release need not wait
-
-        unit = qmc.Halton(box.dimension, scramble=False).random(count + 1)[1:]  # the first point is a corner
-    return box.clean(from_unit(box, unit))
-
-
-def scaled(box: Box, points: Floats) -> Floats:
-    """What a kernel sees of records in user units: centred box widths, or ``x / max_norm`` where the box has one."""
-    if box.max_norm is not None:
-        return points / box.max_norm
-    return (points - (box.low / 2 + box.high / 2)) / (box.high - box.low)
-
-
-def reach_of(box: Box) -> float:
-    """The largest Euclidean norm of a scaled record."""
-    if box.max_norm is not None:
-        return min(1.0, float(np.linalg.norm(np.maximum(-box.low, box.high))) / box.max_norm)
-    return math.sqrt(box.dimension) / 2
+def _outside(box: Box, points: Floats) -> NDArray[np.bool_]:
+    """Which public points no record could be at; categories stand there as their places in their lists."""
+    inside = coded(box)
+    bad = ((points < inside.low) | (points > inside.high)).any(axis=1)
+    codes = [isinstance(column, Categorical) for column in box.columns]
+    return np.asarray(bad | (points != np.rint(points))[:, codes].any(axis=1))
 
 
 def kappa_of(largest: float) -> float:
@@ -196,7 +178,7 @@ class FeatureMap:
         if self.whitening is not None:
             return int(self.whitening.shape[1])
         assert isinstance(self.kernel, LinearKernel)
-        return self.box.dimension + (self.kernel.constant > 0)
+        return sum(map(width_of, self.box.columns)) + (self.kernel.constant > 0)
 
     @cached_property
     def exponent(self) -> int:
@@ -292,7 +274,7 @@ def check_placed(features: FeatureMap) -> None:
         return
     if not 0 < features.size <= len(nodes) <= _MOST or nodes.shape[1] != box.dimension:
         raise ParameterError("the landmarks and their whitening do not fit the box, or are too many")
-    if not isinstance(features.kernel, Precomputed) and ((nodes < box.low) | (nodes > box.high)).any():
+    if not isinstance(features.kernel, Precomputed) and _outside(box, nodes).any():
         raise ParameterError("some landmarks lie outside the box")
 
 

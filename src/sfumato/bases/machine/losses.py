@@ -38,6 +38,7 @@ class Loss:
     centre: float = 0.0  # derivatives are asked for at the margin minus this, which keeps digits near a corner
     lipschitz: float | None = 1.0
     curvature: float | None = None
+    chances: bool = False  # whether its minimiser is the logit of a chance
 
     def slope(self, at: Floats) -> Floats:
         """The derivative."""
@@ -81,7 +82,7 @@ class Hinge(Loss):
 class Logistic(Loss):
     """``log(1 + exp(-m))``."""
 
-    name, curvature = "logistic", 0.25
+    name, curvature, chances = "logistic", 0.25, True
 
     def slope(self, at: Floats) -> Floats:
         return np.asarray(-expit(-at))

@@ -29,8 +29,8 @@ class Factors:
     ``right`` is ``left``.
     """
 
-    left: Products
-    right: Products
+    left: ChebyshevProducts
+    right: ChebyshevProducts
     of_left: Indices
     of_right: Indices
 
@@ -48,9 +48,9 @@ def factors_of(indices: IndexSet) -> Factors:
     right, of_right = _unique(np.where(mask, 0, frequencies))
     if indices.ways == 2:  # both are single columns: one matrix, half the work
         both, where = _unique(np.concatenate([left, right]))
-        whole = Products.of(both, indices)
+        whole = ChebyshevProducts.of(both, indices)
         return Factors(whole, whole, where[: len(left)][of_left], where[len(left) :][of_right])
-    return Factors(Products.of(left, indices), Products.of(right, indices), of_left, of_right)
+    return Factors(ChebyshevProducts.of(left, indices), ChebyshevProducts.of(right, indices), of_left, of_right)
 
 
 def _balanced_cut(shape: tuple[int, ...]) -> int:
@@ -80,7 +80,7 @@ def hashed(frequencies: Indices) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class ChebyshevProducts:
     """How to multiply rows of a table of Chebyshev polynomials: for each product the rows of its factors.
 
     ``rows[k]`` are the k-th factors of the products from ``starts[k]`` on; products with fewer factors come first.
@@ -92,7 +92,7 @@ class Products:
     starts: tuple[int, ...]
 
     @classmethod
-    def of(cls, frequencies: Indices, indices: IndexSet) -> Products:
+    def of(cls, frequencies: Indices, indices: IndexSet) -> ChebyshevProducts:
         """The products with these frequencies, which are sorted by their numbers of factors."""
         offsets = np.concatenate([[0], np.cumsum(indices.shape)[:-1]])
         factors = np.count_nonzero(frequencies, axis=1)

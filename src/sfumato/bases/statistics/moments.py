@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 
 from sfumato.bases.statistics.sums import BITS, UNIT, Floats, Integers, Limits, SumOfRecords, root, without_missing
 from sfumato.core.box import Box
+from sfumato.core.calibration import NoiseLaw
+from sfumato.laws import noise_deviation
 
 _ROUNDING = 4.0 / UNIT  # what fixed-point moments are off at most
+_TELLING = 1.5  # deviations by which a noisy count must be short of all rows before some are taken to be missing
 
 
 @dataclass(frozen=True)
@@ -70,11 +73,7 @@ class Moments(SumOfRecords):
 
     def contributions(self, box: Box, records: Floats) -> Integers:
         """``(m, size)`` integers, from cleaned records."""
-        filled, missing = without_missing(box, records)
-        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
-            steps = np.rint((filled - _middle(box)) / _half(box) * UNIT)
-        # The half of the narrowest widths is 0: what is not a number there is in the middle, and bounded like the rest.
-        first = np.clip(np.where(np.isnan(steps), 0.0, steps), -UNIT, UNIT).astype(np.int64)
+        first, missing = self.steps(box, records)
         parts = [first[:, i] for i in range(box.dimension)]
         for i, j in self.seconds(box.dimension):
             product = (first[:, i] * first[:, j]) >> BITS  # at most 2**60 before, rounded down
@@ -83,6 +82,14 @@ class Moments(SumOfRecords):
             parts.append(np.full(len(records), self.weight, dtype=np.int64))
         whole = np.stack(parts, axis=1)
         return whole if self.complete else np.where(missing[:, None], 0, whole)
+
+    def steps(self, box: Box, records: Floats) -> tuple[Integers, NDArray[np.bool_]]:
+        """Z of each column in steps, and which records have a value missing."""
+        filled, missing = without_missing(box, records)
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            steps = np.rint((filled - _middle(box)) / half_width(box) * UNIT)
+        # The half of the narrowest widths is 0: what is not a number there is in the middle, and bounded like the rest.
+        return np.clip(np.where(np.isnan(steps), 0.0, steps), -UNIT, UNIT).astype(np.int64), missing
 
     def pair(self, box: Box, norm: str) -> int:
         """A column alone: 2 for z; with its square 9/4 in L1, 2 in L2. With products too: docs/proofs/statistics.md.
@@ -111,19 +118,26 @@ class Moments(SumOfRecords):
         crossed = self.statistic == "covariance"
         return box.dimension, box.dimension * (box.dimension - 1) // 2 if crossed else 0
 
+    def steadied(self, values: Floats, law: NoiseLaw | None, rows: int | None) -> Floats:
+        return full_count(values, self.weight, law, rows)
+
     def estimate(self, box: Box, values: Floats, rows: int | None) -> Floats:
         count = max(1.0, self._count(values, rows))
         if rows is not None:
             count = min(count, max(1.0, rows))
         first = np.clip(values[: box.dimension] / count, -1.0, 1.0)
         if self.statistic == "mean":
-            return _shaped(_middle(box) + _half(box) * first)
+            return shaped(_middle(box) + half_width(box) * first)
         spread = np.zeros((box.dimension, box.dimension))
         for (i, j), value in self._second(box, values):
             spread[i, j] = spread[j, i] = value / count + 0.5 * (i == j) - first[i] * first[j]
         if self.statistic == "variance":
-            return _shaped(_half(box) ** 2 * np.clip(np.diag(spread), 0.0, 1.0))
-        return np.outer(_half(box), _half(box)) * _non_negative(spread)
+            return shaped(half_width(box) ** 2 * np.clip(np.diag(spread), 0.0, 1.0))
+        return np.outer(half_width(box), half_width(box)) * _non_negative(spread)
+
+    def counted(self, values: Floats, deviation: float) -> tuple[float, float]:
+        """The noisy number of records, and the standard deviation of its noise; for moments that count."""
+        return self._count(values, None), deviation * UNIT / self.weight
 
     def _count(self, values: Floats, rows: int | None) -> float:
         if self.weight:
@@ -147,7 +161,7 @@ class Moments(SumOfRecords):
 
         low, high = (np.clip(end, -1.0, 1.0) for end in over(values[: box.dimension], widths[: box.dimension]))
         if self.statistic == "mean":
-            return _shaped(_middle(box) + _half(box) * low), _shaped(_middle(box) + _half(box) * high)
+            return shaped(_middle(box) + half_width(box) * low), shaped(_middle(box) + half_width(box) * high)
         spread_low, spread_high = (np.zeros((box.dimension, box.dimension)) for _ in range(2))
         for place, (i, j) in enumerate(self.seconds(box.dimension), start=box.dimension):
             second_low, second_high = over(values[place], widths[place])
@@ -156,11 +170,13 @@ class Moments(SumOfRecords):
             spread_low[i, j] = spread_low[j, i] = second_low + 0.5 * (i == j) - max(products)
             spread_high[i, j] = spread_high[j, i] = second_high + 0.5 * (i == j) - least
         if self.statistic == "variance":
-            ends = (np.clip(np.diag(end), 0.0, 1.0) * _half(box) ** 2 for end in (spread_low, spread_high))
+            ends = (np.clip(np.diag(end), 0.0, 1.0) * half_width(box) ** 2 for end in (spread_low, spread_high))
         else:
             floor = np.where(np.eye(box.dimension, dtype=np.bool_), 0.0, -1.0)
-            ends = (np.clip(e, floor, 1.0) * np.outer(_half(box), _half(box)) for e in (spread_low, spread_high))
-        return _shaped(next(ends)), _shaped(next(ends))
+            ends = (
+                np.clip(e, floor, 1.0) * np.outer(half_width(box), half_width(box)) for e in (spread_low, spread_high)
+            )
+        return shaped(next(ends)), shaped(next(ends))
 
     def typical(self, box: Box, rows: int) -> Floats:
         numbers = np.zeros(self.size(box))
@@ -174,15 +190,27 @@ class Moments(SumOfRecords):
         return [] if box.dimension == 1 else [list(box.names)]
 
 
+def full_count(values: Floats, weight: int, law: NoiseLaw | None, rows: int | None) -> Floats:
+    """The same numbers, but that nothing is taken to be missing where the noisy count does not tell otherwise."""
+    if not weight or rows is None or law is None:
+        return values
+    whole = rows * weight / UNIT
+    if whole - values[-1] >= _TELLING * noise_deviation(law):
+        return values
+    return np.append(values[:-1], whole)
+
+
 def _middle(box: Box) -> Floats:
     return box.low / 2 + box.high / 2
 
 
-def _half(box: Box) -> Floats:
+def half_width(box: Box) -> Floats:
+    """Of each column."""
     return box.high / 2 - box.low / 2
 
 
-def _shaped(values: Floats) -> Floats:
+def shaped(values: Floats) -> Floats:
+    """A number for one column, an array for several."""
     return values.reshape(()) if values.shape == (1,) else values
 
 

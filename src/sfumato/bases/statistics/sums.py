@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
 from sfumato.bases.density.measure import to_simplex
-from sfumato.core.box import Box, Categorical
+from sfumato.bases.unit import in_words
+from sfumato.core.box import Box, Categorical, Integer
+from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
-from sfumato.core.privacy import Privacy
+from sfumato.core.privacy import Guarantee, Privacy
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,7 +32,7 @@ BITS = 30
 UNIT = 2**BITS  # steps in one: a column's half-width, or its largest value
 
 
-class Summary(Basis):
+class StatisticBasis(Basis):
     """A public rule that turns records into numbers, and noisy numbers into a statistic with limits."""
 
     statistic: str
@@ -49,9 +51,19 @@ class Summary(Basis):
     def estimate(self, box: Box, values: Floats, rows: int | None) -> Floats:
         """The statistic from the noisy numbers; ``rows`` is the public number of records, or None."""
 
+    def steadied(self, values: Floats, law: NoiseLaw | None, rows: int | None) -> Floats:
+        """The numbers that ``estimate`` is to read, where the noise itself tells that some of them mean nothing."""
+        return values
+
     @abstractmethod
     def limits(self, box: Box, values: Floats, widths: Floats, rows: int | None) -> Limits:
         """Limits of the statistic of the records themselves, if every number is within its width of the true one."""
+
+    def own_widths(
+        self, law: NoiseLaw | None, guarantee: Guarantee, confidence: float, rows: int | None
+    ) -> Floats | None:
+        """Widths for ``limits`` where they are not how far noise moves each number: None where they are."""
+        return None
 
     def typical(self, box: Box, rows: int) -> Floats:
         """Numbers to expect of so many records, for predictions."""
@@ -62,7 +74,7 @@ class Summary(Basis):
         """Names of the entries of the statistic, along each of its axes; none for a single number."""
 
 
-class SumOfRecords(Summary):
+class SumOfRecords(StatisticBasis):
     """A summary that is a sum of bounded integer vectors, one for each record."""
 
     complete: bool  # whether the caller says that nothing is missing
@@ -175,6 +187,8 @@ class Tally(SumOfRecords):
         ``"count"``, ``"histogram"`` or ``"proportions"``.
     shape
         Cells along each column; a single cell for a count.
+    edges
+        Of the cells along each column, ascending; None where they are equal, or categories.
 
     >>> Tally("histogram", (10,), False).size(Box({"age": (0, 110)}))
     10
@@ -183,13 +197,16 @@ class Tally(SumOfRecords):
     statistic: str
     shape: tuple[int, ...]
     complete: bool
+    edges: tuple[tuple[float, ...] | None, ...] | None = field(default=None, repr=False)  # may be many
     exponent: ClassVar[int | None] = 0
 
     def size(self, box: Box) -> int:
         return math.prod(self.shape)
 
     def to_json(self) -> dict[str, Any]:
-        return {"statistic": self.statistic, "shape": list(self.shape), "complete": self.complete}
+        told = {"statistic": self.statistic, "shape": list(self.shape), "complete": self.complete}
+        sides = None if self.edges is None else [None if side is None else list(side) for side in self.edges]
+        return told if sides is None else {**told, "edges": sides}
 
     def pair(self, box: Box, norm: str) -> int | float:
         """A record moves from one cell to another; a count stays."""
@@ -201,8 +218,10 @@ class Tally(SumOfRecords):
         return 1
 
     def estimate(self, box: Box, values: Floats, rows: int | None) -> Floats:
+        """The nearest counts that are not negative and add up to the records, or, with some missing, to no more."""
         counts = np.maximum(values, 0.0)
-        if rows is not None and self.complete:
+        many = self.statistic == "histogram" and rows is not None and counts.sum() > rows
+        if rows is not None and (self.complete or many):
             counts = to_simplex(values / max(1, rows)) * rows
         elif rows is not None:
             counts = np.minimum(counts, rows)
@@ -228,18 +247,29 @@ class Tally(SumOfRecords):
     def labels(self, box: Box) -> list[list[str]]:
         if self.statistic == "count":
             return []
-        names = []
-        for column, count in zip(box.columns, self.shape, strict=True):
-            if isinstance(column, Categorical):
-                names.append([str(category) for category in column.categories])
-                continue
-            edges = np.linspace(column.low, column.high, count + 1)
-            names.append([f"{a:g} to {b:g}" for a, b in pairwise(edges)])
-        return names
+        return [self._names(box, axis) for axis in range(box.dimension)]
+
+    def sides(self, box: Box, axis: int) -> Floats | None:
+        """The edges of the cells along a column; None for categories."""
+        column = box.columns[axis]
+        if isinstance(column, Categorical):
+            return None
+        given = None if self.edges is None else self.edges[axis]
+        return np.linspace(column.low, column.high, self.shape[axis] + 1) if given is None else np.array(given)
+
+    def _names(self, box: Box, axis: int) -> list[str]:
+        column, sides = box.columns[axis], self.sides(box, axis)
+        if sides is None:
+            assert isinstance(column, Categorical)
+            return [str(category) for category in column.categories]
+        if isinstance(column, Integer) and self.edges is not None and self.edges[axis] is not None:
+            whole = [(math.ceil(a), math.ceil(b) - 1) for a, b in pairwise(sides)]
+            return [f"{first:g}" if first == last else f"{first:g} to {last:g}" for first, last in whole]
+        return [f"{in_words(column, a, 'g')} to {in_words(column, b, 'g')}" for a, b in pairwise(sides)]
 
 
 @dataclass(frozen=True)
-class Given(Summary):
+class Given(StatisticBasis):
     """The numbers that a procedure of the caller's returns, as they are, within public limits if there are any.
 
     >>> Given(2, (0.0, 1.0)).size(Box([(0, 1)]))

@@ -15,6 +15,7 @@ _ROUNDS = 200
 _OPEN = 1 / 3  # values that the prior is held open for, over those that there are
 _FEW = 8  # numbers below which nothing is learned about the others
 _BLOCK = 2**22
+_RARELY = 2.0  # deviations of a spread that noise alone shows
 _CLEAR = 0.5  # spread over noise, in squares, from which a shape of the prior can be seen
 
 
@@ -56,11 +57,16 @@ def _posterior(values: Floats, variances: Floats, grid: Floats, prior: Floats) -
 
 
 def shrunk_to_zero(values: Floats, variances: Floats) -> Floats:
-    """Noisy numbers, most of them about zero: pulled there as far as their own spread does not speak for them."""
+    """Noisy numbers in [-1, 1], most of them about zero: pulled there as far as their spread does not speak for them.
+
+    Each counts by its precision, and only what noise alone would rarely show counts as spread: where nothing is known,
+    all of them become zero.
+    """
     if len(values) < _FEW:
         return values
-    weights = 1 / variances
-    spread = max(0.0, float(np.average(values**2 - variances, weights=weights)))
+    weights = 1 / variances**2  # a square less its variance has twice this one's square as variance
+    chance = _RARELY * float(np.sqrt(2 / weights.sum()))
+    spread = min(1.0, max(0.0, float(np.average(values**2 - variances, weights=weights)) - chance))
     if spread > _CLEAR * float(np.average(variances, weights=weights)):
         return posterior_means(values, variances)
     return np.asarray(values * spread / (spread + variances))

@@ -139,13 +139,14 @@ class Walsh:
         """The shares of all combinations of categories of these columns: the inverse transform."""
         table = self.tensor(columns, values)
         for axis, j in enumerate(columns):
-            table = np.moveaxis(np.tensordot(_signs(self.bits[j]), table, axes=(1, axis)), 0, axis) / 2 ** self.bits[j]
+            table = np.moveaxis(np.tensordot(signs(self.bits[j]), table, axes=(1, axis)), 0, axis) / 2 ** self.bits[j]
         kinds = [self.box.columns[j] for j in columns]
         return np.asarray(
             table[tuple(slice(0, len(kind.categories)) for kind in kinds if isinstance(kind, Categorical))]
         )
 
 
-def _signs(bits: int) -> Floats:
+def signs(bits: int) -> Floats:
+    """``(-1)**(number of ones that two numbers of so many bits have in common)``, for all pairs."""
     codes = np.arange(2**bits)
     return np.asarray(1.0 - 2.0 * (np.bitwise_count(codes[:, None] & codes) & 1), dtype=np.float64)

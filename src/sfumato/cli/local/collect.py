@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
+from sfumato.cli.delivery import Delivery
 from sfumato.cli.local.protocols import (
     BatchKey,
     File,
@@ -18,7 +19,7 @@ from sfumato.cli.local.protocols import (
 )
 from sfumato.cli.options import Force, Output, Plot, Report, signing_key
 from sfumato.cli.output import facts, printable, show, working
-from sfumato.cli.publishing import Outputs, check_writable, draw_picture, write_report
+from sfumato.cli.publication import Outputs, check_writable, deliver
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def collect(
     outputs = Outputs.checked(protocol, output, report, plot, force)
     single, trusted = reports or [], gateway or []
     _check_inputs([*single, *trusted], output, checkpoint)
-    sealed = read_batch_key(batch_key)
+    sealed, key = read_batch_key(batch_key), signing_key(ctx)
     reading = Reading(spoken.collector(), Places())
     if checkpoint is not None:
         check_writable(checkpoint, True, "checkpoint")
@@ -78,7 +79,7 @@ def collect(
         for path in trusted:
             reading.read_gateway(path, sealed, save, done)
             save()
-    _publish(ctx, reading, before, outputs, checkpoint)
+    _publish(ctx, reading, before, outputs, checkpoint, key)
 
 
 def _check_inputs(files: list[Path], output: Path, checkpoint: Path | None) -> None:
@@ -97,7 +98,9 @@ def _check_inputs(files: list[Path], output: Path, checkpoint: Path | None) -> N
         seen.add(path.resolve())
 
 
-def _publish(ctx: typer.Context, reading: Reading, before: int, outputs: Outputs, checkpoint: Path | None) -> None:
+def _publish(
+    ctx: typer.Context, reading: Reading, before: int, outputs: Outputs, checkpoint: Path | None, key: Any
+) -> None:
     """Make, save and describe the release."""
     from sfumato.faces import face_of
     from sfumato.faces.promise import guarantee_words
@@ -111,20 +114,20 @@ def _publish(ctx: typer.Context, reading: Reading, before: int, outputs: Outputs
         )
     with working(ctx, "working out the release"):
         release = collector.release()
-        release.save(outputs.release, signing_key(ctx))
-    draw_picture(ctx, release, outputs)
-    write_report(ctx, release, outputs)
+    delivery = Delivery(ctx, release, outputs.release, key)
+    outputs = deliver(delivery, outputs)
     taken = f"{collector.reports:,}" + (f" ({collector.reports - before:,} of them new)" if before else "")
     files = outputs.lines()
     files += [] if checkpoint is None else [f"{checkpoint}  the checkpoint, to go on from"]
-    face = face_of(release)
-    rows = [
-        ("guarantee", [str(release.guarantee), guarantee_words(release.guarantee)]),
-        *face.rows(),
-        ("reports", [taken]),
-        ("rejected", rejected_lines(rejected)),
-        ("files", files),
-    ]
+    with working(ctx, "describing the release"):
+        face = face_of(release)
+        rows = [
+            ("guarantee", [str(release.guarantee), guarantee_words(release.guarantee)]),
+            *face.rows(),
+            ("reports", [taken]),
+            ("rejected", rejected_lines(rejected)),
+            ("files", files),
+        ]
     data = {
         **outputs.data(),
         "checkpoint": None if checkpoint is None else str(checkpoint),
@@ -134,3 +137,4 @@ def _publish(ctx: typer.Context, reading: Reading, before: int, outputs: Outputs
         **face.common_data(),
     }
     show(ctx, data, Text(f"Collected {printable(protocol_words(collector.protocol))}.", style="bold"), "", facts(rows))
+    delivery.finish()

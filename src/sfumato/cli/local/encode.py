@@ -11,7 +11,7 @@ from rich.text import Text
 from sfumato.cli.local.protocols import BatchKey, File, load_protocol, read_batch_key
 from sfumato.cli.options import Force
 from sfumato.cli.output import facts, show
-from sfumato.cli.publishing import check_writable
+from sfumato.cli.publication import check_writable
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -13,22 +13,27 @@ from sfumato.cli.local.protocols import (
     Interactions,
     Kind,
     Lattice,
+    Public,
     Randomizer,
+    Response,
+    Scale,
     Ways,
     protocol_data,
     protocol_of,
     protocol_words,
+    scales_of,
     shape_of,
 )
 from sfumato.cli.options import BoxFile, Epsilon, Force
 from sfumato.cli.output import facts, show
-from sfumato.cli.publishing import check_writable
+from sfumato.cli.publication import check_writable
 
 if TYPE_CHECKING:
     from sfumato.local.protocol import Protocol
 
 Guess = Annotated[
-    int | None, typer.Option(metavar="N", help="Marginals: a public guess of how many people will report.")
+    int | None,
+    typer.Option(metavar="N", help="Density, marginals: a public guess of how many people will report."),
 ]
 Users = Annotated[int | None, typer.Option(metavar="N", help="How many numbers of people there are; 2**40.")]
 ProtocolFile = Annotated[Path, typer.Option("--output", "-o", metavar="JSON", help="Where the protocol goes.")]
@@ -46,6 +51,9 @@ def init(
     degree: Degree = None,
     interactions: Interactions = None,
     ways: Ways = None,
+    response: Response = None,
+    scale: Scale = None,
+    public: Public = None,
     people: Guess = None,
     randomizer: Randomizer = None,
     users: Users = None,
@@ -55,7 +63,8 @@ def init(
 ) -> None:
     """Make a protocol: what devices and collector agree on before anybody reports. It holds nothing private."""
     shape = shape_of(lattice, degree, interactions, ways, randomizer)
-    given = {**shape, "people": people, "users": users, "numbers": numbers}
+    linear = {"response": response, "scales": scales_of(scale), "public": public}
+    given = {**shape, **linear, "people": people, "users": users, "numbers": numbers}
     protocol = protocol_of(kind, box, epsilon, given)
     check_writable(output, force)
     protocol.save(output)
@@ -73,7 +82,10 @@ def _rows(protocol: Protocol) -> list[tuple[str, list[str]]]:
     return [
         ("collects", [f"{protocol.kind}: {protocol_words(protocol)}"]),
         ("guarantee", [str(protocol.guarantee), "one report a person: k reports of one person cost k epsilon"]),
-        ("randomizer", [f"{protocol.parameters()['randomizer']}, {size} of information a report"]),
+        (
+            "randomizer",
+            [f"{protocol.parameters().get('randomizer', protocol.channel_name)}, {size} of information a report"],
+        ),
         ("questions", [f"{protocol.questions:,}, each person answers {'all' if channel.whole else 'one'}"]),
         ("people", [f"numbers 0 to {protocol.users - 1:,}, {protocol.numbers}"]),
         ("fingerprint", [protocol.fingerprint.hex()]),

@@ -19,6 +19,7 @@ from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.faces.words import counted
 from sfumato.local.density import Density
+from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
 from sfumato.local.protocol import Protocol
 from sfumato.local.records import read_records, within
@@ -113,6 +114,8 @@ def compared(protocol: Protocol, release: Any, people: People) -> tuple[Floats, 
         return release.masses, _masses(protocol, columns), "lattice masses"
     if isinstance(protocol, SmoothQueries):
         return release.moments[1:], _moments(protocol, columns), "cosine moments"
+    if isinstance(protocol, LinearModel):
+        return _told(protocol, release.second_moments, release.cross_moments), _true(protocol, columns), "moments"
     assert isinstance(protocol, Marginals)
     found, truth = _cells(protocol, release, columns.astype(np.int64))
     return found, truth, f"cells of tables of {counted(protocol.ways, 'column')}"
@@ -122,14 +125,16 @@ def _masses(protocol: Density, columns: Floats) -> Floats:
     """The share of people at each lattice point, each shared among the points around."""
     shape = protocol.shape
     lows, parts = [], []
-    for values, kind, size in zip(columns, protocol.box.intervals(), shape, strict=True):
-        scaled = (values - kind.low) / (kind.high - kind.low) * (size - 1)
-        low = np.minimum(scaled.astype(np.int64), size - 2)
+    for values, kind, size, wrapped in zip(columns, protocol.box.intervals(), shape, protocol.wrapped, strict=True):
+        steps = size if wrapped else size - 1
+        scaled = (values - kind.low) / (kind.high - kind.low) * steps
+        low = np.minimum(scaled.astype(np.int64), steps - 1)
         lows.append(low)
         parts.append(np.clip(scaled - low, 0.0, 1.0))
     total = np.zeros(math.prod(shape))
     for corner in product((0, 1), repeat=len(shape)):
-        place = np.ravel_multi_index([low + up for low, up in zip(lows, corner, strict=True)], shape)
+        places = [(low + up) % size for low, up, size in zip(lows, corner, shape, strict=True)]
+        place = np.ravel_multi_index(places, shape)
         weight = np.prod([part if up else 1 - part for part, up in zip(parts, corner, strict=True)], axis=0)
         total += np.bincount(place, weight, minlength=total.size)
     return np.asarray(total / columns.shape[1])
@@ -152,6 +157,21 @@ def _moments(protocol: SmoothQueries, columns: Floats) -> Floats:
             products *= np.cos(np.outer(row[start : start + block], own))
         sums += products.sum(axis=0)
     return np.asarray(sums / columns.shape[1])
+
+
+def _told(protocol: LinearModel, second: Floats, cross: Floats) -> Floats:
+    """The numbers that people told: those of a public matrix are left out."""
+    own = second[np.triu_indices(len(second))] if protocol.second_moments is None else np.zeros(0)
+    return np.concatenate([own, cross])
+
+
+def _true(protocol: LinearModel, columns: Floats) -> Floats:
+    """The same of these people."""
+    total, people = 0.0, columns.shape[1]
+    for start in range(0, people, _BLOCK // 64):
+        part = columns[:, start : start + _BLOCK // 64]
+        total = total + protocol.answers(part, np.zeros(0, dtype=np.uint64)).sum(axis=0)
+    return _told(protocol, *protocol.moments(total / people))
 
 
 def _cells(protocol: Marginals, release: MarginalsRelease, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -15,20 +15,24 @@ from sfumato.cli.local.protocols import (
     Interactions,
     Kind,
     Lattice,
+    Public,
     Randomizer,
+    Response,
+    Scale,
     Ways,
     load_protocol,
     protocol_data,
     protocol_of,
     protocol_words,
+    scales_of,
     shape_of,
 )
 from sfumato.cli.options import BoxFile, Epsilon
-from sfumato.cli.output import facts, show, table
+from sfumato.cli.output import facts, show, table, working
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
-    from sfumato.local.planning import LocalPlan
+    from sfumato.local.planner import LocalPlan
 
 
 def plan(
@@ -45,6 +49,9 @@ def plan(
     degree: Degree = None,
     interactions: Interactions = None,
     ways: Ways = None,
+    response: Response = None,
+    scale: Scale = None,
+    public: Public = None,
     randomizer: Randomizer = None,
     confidence: Annotated[float, typer.Option(help="That no estimate is further off.")] = 0.95,
 ) -> None:
@@ -52,28 +59,33 @@ def plan(
     if (people is None) == (error is None):
         raise ParameterError("give --people N (how many report), or --error E (how far off it may be), one of them")
     shape = shape_of(lattice, degree, interactions, ways, randomizer)
-    given = {**shape, "people": people if kind == "marginals" else None}
+    chosen = kind == "marginals" or (kind == "density" and shape["lattice"] is None)
+    linear = {"response": response, "scales": scales_of(scale), "public": public}
+    given = {**shape, **linear, "people": people if chosen else None}
     if protocol is not None:
         if kind is not None or box is not None or epsilon is not None or any(v is not None for v in given.values()):
             raise ParameterError("give --protocol, or --kind with --box and --epsilon, not both")
         spoken = load_protocol(protocol)
     else:
         spoken = protocol_of(kind, box, epsilon, given)
-    made = sf.local.plan(spoken, people=people, error=error, confidence=confidence)
-    _show(ctx, made, {"people": people} if error is None else {"error": error})
+    asked = {"people": people} if error is None else {"error": error}
+    with working(ctx, "predicting errors"):
+        made = sf.local.plan(spoken, confidence=confidence, **asked)
+        others = _other_epsilons(made, asked)
+    _show(ctx, made, others)
 
 
-def _show(ctx: typer.Context, made: LocalPlan, asked: dict[str, Any]) -> None:
+def _show(ctx: typer.Context, made: LocalPlan, others: list[LocalPlan]) -> None:
     """A plan, and what was asked for at other epsilons."""
     rows = [
         ("collects", [f"{made.protocol.kind}: {protocol_words(made.protocol)}"]),
         ("guarantee", [str(made.protocol.guarantee)]),
+        ("randomizer", [made.randomizer]),
         ("people", [f"{made.people:,}"]),
         ("deviation", [f"{made.deviation:.4g} of each estimate"]),
         ("largest error", [f"{made.error:.4g} of any, with confidence {made.confidence:g}"]),
         ("one liar", [f"moves an estimate by {made.liar:.2g} at most"]),
     ]
-    others = _other_epsilons(made, asked)
     told = [(f"{o.protocol.epsilon:g}", f"{o.people:,}", f"{o.deviation:.3g}", f"{o.error:.3g}") for o in others]
     head = ("epsilon", "people", "deviation", "largest error")
     data = {**protocol_data(made.protocol), **_plan_data(made), "compared": [_plan_data(other) for other in others]}
@@ -100,4 +112,5 @@ def _plan_data(made: LocalPlan) -> dict[str, Any]:
         "error": made.error,
         "confidence": made.confidence,
         "liar": made.liar,
+        "variances": dict(made.variances),
     }

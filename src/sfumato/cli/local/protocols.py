@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato as sf
-from sfumato.cli.options import holding
+from sfumato.cli.options import declared_box, holding
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 _LARGEST_KEY = 2**12
 # Which options belong to which kind.
 KINDS: dict[str, tuple[str, ...]] = {
-    "density": ("lattice",),
+    "density": ("lattice", "people"),
     "smooth-queries": ("degree", "interactions"),
     "marginals": ("ways", "one_way", "people"),
+    "linear-model": ("response", "scales", "public"),
 }
 
 File = Annotated[
     Path, typer.Argument(metavar="PROTOCOL", help="A protocol, such as protocol.json.", show_default=False)
 ]
-Kind = Annotated[str | None, typer.Option(metavar="density|smooth-queries|marginals", help="What is collected.")]
+Kind = Annotated[
+    str | None, typer.Option(metavar="density|smooth-queries|marginals|linear-model", help="What is collected.")
+]
 Lattice = Annotated[
-    str | None, typer.Option(metavar="N|N,N", help="Density: lattice points along each column; 11 if left out.")
+    str | None,
+    typer.Option(metavar="auto|N|N,N", help="Density: lattice points along each column; as many as suit if left out."),
 ]
 Degree = Annotated[
     str | None, typer.Option(metavar="N|N,N", help="Smooth queries: frequencies along each column; 6 if left out.")
@@ -37,6 +41,17 @@ Interactions = Annotated[
     str | None, typer.Option(metavar="full|cross|K", help="Smooth queries: how many columns may interact.")
 ]
 Ways = Annotated[int | None, typer.Option(metavar="K", help="Marginals: the most columns in a table; 2 if left out.")]
+Response = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Linear model: the column to predict, a range or two categories.")
+]
+Scale = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME:CENTRE:UNIT", help="Linear model: a public scale, for each column that needs one."),
+]
+Public = Annotated[
+    Path | None,
+    typer.Option(metavar="TABLE", help="Linear model: public records; people then tell of the response alone."),
+]
 Randomizer = Annotated[
     str | None, typer.Option(metavar="NAME", help="hadamard, bit, ...: see docs/wire-format.md; the best if left out.")
 ]
@@ -54,8 +69,7 @@ def load_protocol(path: Path) -> Protocol:
 
 def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given: Mapping[str, Any]) -> Protocol:
     """The protocol that the options describe; None stands for what was not given."""
-    from sfumato.boxfile import read_box
-    from sfumato.local import density, marginals, smooth
+    from sfumato.local import density, linear, marginals, smooth
 
     if kind not in KINDS:
         raise ParameterError(f"what is collected? give --kind, one of {', '.join(KINDS)}, got {kind!r}")
@@ -65,20 +79,67 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         raise ParameterError("how much privacy may a report cost? give --epsilon E")
     settings = {name: value for name, value in given.items() if value is not None}
     for name in settings:
-        owner = next((other for other, names in KINDS.items() if name in names), kind)
-        if owner != kind:
-            raise ParameterError(f"--{name.replace('_', '-')} is for --kind {owner}; leave it out for {kind}")
+        owners = [other for other, names in KINDS.items() if name in names] or [kind]
+        if kind not in owners:
+            which = " or ".join(owners)
+            raise ParameterError(f"--{name.replace('_', '-')} is for --kind {which}; leave it out for {kind}")
     made: dict[str, tuple[Any, Sequence[str]]] = {
         "density": (density.Density, density.RANDOMIZERS),
         "smooth-queries": (smooth.SmoothQueries, smooth.RANDOMIZERS),
         "marginals": (marginals.Marginals, marginals.RANDOMIZERS),
+        "linear-model": (linear.LinearModel, ()),
     }
     cls, randomizers = made[kind]
     if "randomizer" in settings and settings["randomizer"] not in randomizers:
         allowed = ", ".join(randomizers)
+        if not randomizers:
+            raise ParameterError(f"--randomizer: there is only one for {kind}; leave it out")
         raise ParameterError(f"--randomizer for {kind} is one of {allowed}, got {settings['randomizer']!r}")
-    protocol: Protocol = cls(read_box(box), epsilon, **settings)
+    if kind == "linear-model":
+        return _linear_model(declared_box(box), epsilon, settings)
+    protocol: Protocol = cls(declared_box(box), epsilon, **settings)
     return protocol
+
+
+def _linear_model(box: sf.Box, epsilon: float, settings: dict[str, Any]) -> Protocol:
+    """A linear model; its second moments are those of public records, if any are given."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from sfumato.local.linear import LinearModel
+
+    if "response" not in settings:
+        raise ParameterError("which column is predicted? give --response NAME")
+    public = settings.pop("public", None)
+    if public is None:
+        return LinearModel(box, epsilon, **settings)
+    from sfumato.cli.local.people import all_people, read_people
+
+    # The response is not looked at, and need not be there: only how the other columns go with each other.
+    columns = [name for name in box.names if name != settings["response"]]
+    size = len(columns) + 1
+    made = LinearModel(box, epsilon, second_moments=np.eye(size) / size, **settings)
+    kinds = dict(zip(box.names, box.columns, strict=True))
+    pieces = list(read_people(public, sf.Box({name: kinds[name] for name in columns})))
+    if not pieces:
+        raise ParameterError(f"{public}: there is no record in it")
+    found = all_people(pieces)
+    whole = {name: found[name] if name in columns else [None] * len(found) for name in box.names}
+    return replace(made, second_moments=made.public_moments(whole))
+
+
+def scales_of(given: Sequence[str] | None) -> dict[str, tuple[float, float]] | None:
+    """``age:38:14``: a public centre and unit of a column."""
+    found = {}
+    for text in given or ():
+        name, *numbers = text.rsplit(":", 2)
+        try:
+            centre, unit = map(float, numbers)
+        except ValueError:
+            raise ParameterError(f"--scale needs NAME:CENTRE:UNIT, such as age:38:14, got {text!r}") from None
+        found[name] = (centre, unit)
+    return found or None
 
 
 def shape_of(
@@ -86,7 +147,7 @@ def shape_of(
 ) -> dict[str, Any]:
     """What the options say of a protocol's shape, as ``protocol_of`` takes it."""
     return {
-        "lattice": whole_numbers("--lattice", lattice),
+        "lattice": None if lattice == "auto" else whole_numbers("--lattice", lattice),
         "degree": whole_numbers("--degree", degree),
         "interactions": int(interactions) if interactions is not None and interactions.isdecimal() else interactions,
         "ways": ways,
@@ -109,12 +170,17 @@ def protocol_words(protocol: Protocol) -> str:
     """What a protocol collects, in a few words."""
     from sfumato.faces.words import counted
     from sfumato.local.density import Density
+    from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
     from sfumato.local.smooth import SmoothQueries
 
     names = ", ".join(protocol.box.names) if protocol.box.dimension < 9 else f"{protocol.box.dimension} columns"
     if isinstance(protocol, Density):
         return f"{' x '.join(map(str, protocol.shape))} lattice points of {names}"
+    if isinstance(protocol, LinearModel):
+        own = "" if protocol.second_moments is None else ", with public second moments"
+        few = ", ".join(protocol.columns) if len(protocol.columns) < 9 else f"{len(protocol.columns)} columns"
+        return f"{protocol.response} from {few}{own}"
     if isinstance(protocol, SmoothQueries):
         return f"{counted(protocol.questions, 'cosine moment')} of {names}"
     assert isinstance(protocol, Marginals)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli.local.protocols import File, load_protocol, rejected_lines
-from sfumato.cli.output import facts, show
+from sfumato.cli.output import facts, show, working
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,14 +42,15 @@ def simulate(
         raise ParameterError("who reports? give DATA that are no secret, --people N, or both")
     if people is not None and not 1 <= people <= min(spoken.users, 10**8):
         raise ParameterError(f"--people must lie in [1, {min(spoken.users, 10**8):,}], got {people!r}")
-    if data is None:
-        assert people is not None
-        crowd = made_up(spoken.box, people)
-    else:
-        pieces = list(read_people(data, spoken.box))
-        if not pieces:
-            raise ParameterError(f"{data}: there is no record in it")
-        crowd = all_people(pieces) if people is None else all_people(pieces).repeated(people)
+    with working(ctx, "making people up" if data is None else f"reading {data.name}"):
+        if data is None:
+            assert people is not None
+            crowd = made_up(spoken.box, people)
+        else:
+            pieces = list(read_people(data, spoken.box))
+            if not pieces:
+                raise ParameterError(f"{data}: there is no record in it")
+            crowd = all_people(pieces) if people is None else all_people(pieces).repeated(people)
     collector, size = spoken.collector(), 0
     with counting(ctx, "encoding and collecting", len(crowd)) as done:
         for start in range(0, len(crowd), AT_ONCE):
@@ -58,7 +59,8 @@ def simulate(
             size += len(batch)
             collector.add_batch(batch)
             done(len(part))
-    found, truth, what = compared(spoken, collector.release(), crowd)
+    with working(ctx, "comparing with the truth"):
+        found, truth, what = compared(spoken, collector.release(), crowd)
     rows, told = _comparison(spoken, len(crowd), found, truth, what)
     rows += [
         ("sent", [f"{8 * size / len(crowd):.3g} bit a person, {counted(size, 'byte')} in all"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -14,11 +13,12 @@ from sfumato.bases.bayes.attributes import Attributes, alone
 from sfumato.bases.bayes.contributions import certify_columns, tables_of
 from sfumato.bases.density.binning import MassLattice
 from sfumato.bases.density.shares import check_cells
+from sfumato.bases.points import point_columns
 from sfumato.checks import one_of, probability
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
-from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.base import Release
 from sfumato.releases.bayes.likelihoods import Counted, Likelihood, Normal, Smoothed
@@ -28,7 +28,6 @@ from sfumato.releases.density.masses import INCLUDES
 from sfumato.releases.file.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.machine.response import Response, response_from_json
 from sfumato.upwards import Shown
-from sfumato.values import column
 
 Floats = NDArray[np.float64]
 
@@ -73,35 +72,11 @@ class NaiveBayesRelease(Shown, Release):
         found.setflags(write=False)
         return found
 
-    def _columns(self, points: Any) -> list[NDArray[Any]]:
-        names = self.box.names
-        if isinstance(points, Mapping):
-            found = [np.atleast_1d(_values(points[name])) for name in names if name in points]
-        elif isinstance(points, np.ndarray | list | tuple):
-            array = points if isinstance(points, np.ndarray) else np.asarray(points, dtype=object)
-            array = array[:, None] if array.ndim == 1 and len(names) == 1 else array
-            if array.ndim != 2 or array.shape[1] != len(names):
-                raise ParameterError(f"points must have shape (m, {len(names)}), got shape {array.shape}")
-            found = list(array.T)
-        else:
-            import narwhals as nw  # reading a release needs no tables
-
-            try:
-                frame = nw.from_native(points, eager_only=True)
-            except TypeError:
-                raise ParameterTypeError(f"points must be a table or an array, got {type(points).__name__}") from None
-            there = [frame[name] for name in names if name in frame.columns]
-            arrow = frame.implementation.is_pyarrow()
-            found = [_values(series.to_native() if arrow else series.to_numpy()) for series in there]
-        if len(found) != len(names) or len({len(column) for column in found}) > 1:
-            raise ParameterError(f"points must have the columns {list(names)}, all of one length")
-        return found
-
     def _evidence(self, points: Any, outside: str) -> Floats:
         """``(m, classes)``: the logarithm of each class's share times the likelihoods of all columns."""
         total = np.log(self.counts)[None, :]
         shares = self.counts / self.counts.sum()
-        for likelihood, values in zip(self.likelihoods, self._columns(points), strict=True):
+        for likelihood, values in zip(self.likelihoods, point_columns(self.box.names, points), strict=True):
             own, strength = likelihood(values, outside), likelihood.strength
             pooled = (own @ shares)[:, None]
             # As many records as the noise is worth are taken to be like all records: nothing is impossible.
@@ -109,14 +84,14 @@ class NaiveBayesRelease(Shown, Release):
             total = total + np.log(np.where(pooled > 0, np.maximum(steady, 1e-300), 1.0))
         return total
 
-    def predict_proba(self, points: Any, outside: str = "refuse") -> Floats:
+    def predict_proba(self, points: Any, outside: str = "clip") -> Floats:
         """``(m, classes)``: the probability of each class, in the order of ``classes``."""
         evidence = self._evidence(points, outside)
         odds = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    def predict(self, points: Any, outside: str = "refuse") -> NDArray[Any]:
-        """``(m,)``: the most probable class of each point."""
+    def predict(self, points: Any, outside: str = "clip") -> NDArray[Any]:
+        """``(m,)``: the most probable class of each point; records outside the box are moved to its edge."""
         return np.asarray(np.array(self.classes)[self._evidence(points, outside).argmax(axis=1)])
 
     def band(
@@ -137,7 +112,7 @@ class NaiveBayesRelease(Shown, Release):
             most = np.where(high + others_low > 0, high / (high + others_low), 1.0)
         return least, most
 
-    def certain(self, points: Any, confidence: float = 0.95, outside: str = "refuse") -> NDArray[np.bool_]:
+    def certain(self, points: Any, confidence: float = 0.95, outside: str = "clip") -> NDArray[np.bool_]:
         """``(m,)``: whether noise alone cannot have changed the label, with this confidence for all points at once."""
         low, high = self._score_limits(points, confidence, "noise", outside)
         # The label that was told: steadying can prefer another one than the limits do.
@@ -149,7 +124,7 @@ class NaiveBayesRelease(Shown, Release):
     def _score_limits(self, points: Any, confidence: float, include: str, outside: str) -> tuple[Floats, Floats]:
         """Limits of the logarithms of ``N^(1-l) prod_j N f_j`` for each class: each factor has limits of its own."""
         probability("confidence", confidence)
-        columns = self._columns(points)
+        columns = point_columns(self.box.names, points)
         share = 1 - (1 - confidence) / (2 * len(self.classes) * len(columns))
         low, high = (np.zeros((len(columns[0]), len(self.classes))) for _ in range(2))
         with np.errstate(divide="ignore"):
@@ -222,8 +197,3 @@ def _part(
 def resized(law: NoiseLaw, size: int) -> NoiseLaw:
     """The law of a part: its numbers are independent of the others."""
     return NoiseLaw(law.kind, size, law.exponent, law.scale, law.certificate)
-
-
-def _values(values: Any) -> NDArray[Any]:
-    """A column's values: of Arrow's one by one, as numpy reads a gap in a dictionary as its last entry."""
-    return column(values) if hasattr(type(values), "to_pylist") else np.asarray(values)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sfumato.bases.bayes.contributions import COUNT_WEIGHT
 from sfumato.bases.unit import to_unit
-from sfumato.core.box import Box, Categorical
+from sfumato.core.box import Box, Categorical, Date
 from sfumato.core.calibration import NoiseLaw
+from sfumato.dates import days_of_array
 from sfumato.errors import OutsideBoxError
 from sfumato.laws import noise_deviation
 from sfumato.releases.density.density import DensityRelease
@@ -237,7 +238,9 @@ def _normal(distance: Floats, deviation: Floats) -> Floats:
 
 
 def numbers_of(box: Box, values: NDArray[Any]) -> Floats:
-    """A column's values as doubles; None becomes NaN."""
+    """A column's values as doubles, dates as days; None becomes NaN."""
+    if isinstance(box.columns[0], Date):
+        return days_of_array(values)
     try:
         return np.array([np.nan if v is None else v for v in values.tolist()], dtype=np.float64)
     except (TypeError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sfumato.bases.lattice.hat import Hat
 from sfumato.bases.moments.cosine import Cosines
 from sfumato.checks import probability, whole_number
 from sfumato.codec import LARGEST_COUNT, exact_keys
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Periodic
 from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.function import FunctionRelease
@@ -26,9 +27,68 @@ from sfumato.releases.uncertainty import half_width_of
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Lattice:
+    """Where masses lie: from end to end of each column, or evenly round a circle.
+
+    Parameters
+    ----------
+    shape, wrapped
+        Points along each column, and whether they go round it: then the first point is also the one after the last.
+
+    >>> Lattice(Box({"hour": (0, 24)}), (4,), (True,)).density(np.array([1.0, 0.0, 0.0, 0.0]))([0, 6, 21, 24]).tolist()
+    [0.16666666666666666, 0.0, 0.08333333333333333, 0.16666666666666666]
+    """
+
+    box: Box
+    shape: tuple[int, ...]
+    wrapped: tuple[bool, ...]
+
+    @property
+    def basis(self) -> Hat:
+        """Hat functions on the lattice; a circle is closed by its first point once more."""
+        return Hat(tuple(size - (not wrapped) for size, wrapped in zip(self.shape, self.wrapped, strict=True)))
+
+    @property
+    def size(self) -> int:
+        """The number of points, refusing more than fit into memory."""
+        self.basis.shape(self.box)
+        return math.prod(self.shape)
+
+    @property
+    def _sides(self) -> Floats:
+        return self.box.high - self.box.low
+
+    def _shares(self) -> list[Floats]:
+        """Along each column, the integral of each point's hat function, as a share of the column."""
+        whole = [self.basis.axis_integral(degree, 0.0, 1.0) for degree in self.basis.degrees(self.box)]
+        return [_folded(one[None, :])[0] if wrapped else one for one, wrapped in zip(whole, self.wrapped, strict=True)]
+
+    def density(self, masses: Floats) -> Expansion:
+        """The piecewise linear density with these masses."""
+        sizes = reduce(np.multiply.outer, self._shares()) * float(np.prod(self._sides))
+        heights = masses.reshape(self.shape) / sizes
+        closed = np.pad(heights, [(0, int(wrapped)) for wrapped in self.wrapped], mode="wrap")
+        return Expansion(self.basis, self.box, closed.ravel())
+
+    def weights(self, axes: list[Floats]) -> list[Floats]:
+        """How a density at points depends on the masses, from how it depends on its own values: per column."""
+        return [
+            (_folded(axis) if wrapped else axis) / (shares * side)
+            for axis, shares, side, wrapped in zip(axes, self._shares(), self._sides, self.wrapped, strict=True)
+        ]
+
+
+def _folded(axis: Floats) -> Floats:
+    """``(m, size)``: the last point of a closed circle is its first."""
+    found = axis[:, :-1].copy()
+    found[:, 0] += axis[:, -1]
+    return found
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CollectedDensity(FunctionRelease):
-    """A density that people's devices reported, one randomised bit each: piecewise linear on a lattice.
+    """A density that people's devices reported, a randomised bit or byte each: piecewise linear on a lattice.
 
     Parameters
     ----------
@@ -37,17 +97,20 @@ class CollectedDensity(FunctionRelease):
         density that is nowhere negative and integrates to one.
     reports
         How many reports it rests on: public.
+    lattice
+        Where the masses lie.
     """
 
     kind: ClassVar[str] = "collected-density"
 
     masses: Floats
     reports: int
+    lattice: Lattice
 
     @classmethod
     def of(cls, protocol: Any, masses: Floats, variance: float, reports: int) -> Self:
         """The density that follows from unbiased masses on a protocol's lattice."""
-        basis = Hat(tuple(size - 1 for size in protocol.shape))
+        lattice = Lattice(protocol.box, protocol.shape, protocol.wrapped)
         about = (
             ("target", "density, collected from devices"),
             ("lattice", " x ".join(map(str, protocol.shape))),
@@ -55,9 +118,15 @@ class CollectedDensity(FunctionRelease):
             ("reports", str(reports)),
         )
         law = LocalLaw(protocol.randomizer, len(masses), math.sqrt(variance))
-        expansion = Expansion(basis, protocol.box, to_simplex(masses) / basis.cell_sizes(protocol.box))
         common: dict[str, Any] = {"guarantee": protocol.guarantee, "law": law, "target": about}
-        return cls(**common, expansion=expansion, masses=masses, reports=reports)
+        return cls.on(lattice, common, masses, reports)
+
+    @classmethod
+    def on(cls, lattice: Lattice, common: dict[str, Any], masses: Floats, reports: int) -> Self:
+        """The nearest density to masses on a lattice."""
+        return cls(
+            **common, expansion=lattice.density(to_simplex(masses)), masses=masses, reports=reports, lattice=lattice
+        )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "masses", np.frombuffer(np.asarray(self.masses, dtype=np.float64).tobytes()))
@@ -73,19 +142,10 @@ class CollectedDensity(FunctionRelease):
         probability("confidence", confidence)
         if include != "noise":
             raise ParameterError(f"include must be 'noise' for a collected density, got include={include!r}")
-        raw = Expansion(self.basis, self.box, self.masses / self._hat.cell_sizes(self.box))
-        # A density is a mass over the size of its cell, which is a product of sizes along the columns.
-        sides = self.box.high - self.box.low
-        axes = [weights / (self._hat.axis_integral(degree, 0.0, 1.0) * side) for weights, degree, side
-                in zip(raw.weights(points, outside), self.basis.degrees(self.box), sides, strict=True)]  # fmt: skip
-        width = half_width_of(axes, self.law, confidence)
+        raw = self.lattice.density(self.masses)
+        width = half_width_of(self.lattice.weights(raw.weights(points, outside)), self.law, confidence)
         value, middle = self(points, outside), raw(points, outside)
         return np.maximum(np.minimum(middle - width, value), 0.0), np.maximum(middle + width, value)
-
-    @property
-    def _hat(self) -> Hat:
-        assert isinstance(self.basis, Hat)
-        return self.basis
 
     @property
     def mass_error(self) -> float:
@@ -99,19 +159,22 @@ class CollectedDensity(FunctionRelease):
         return {"masses": self.masses}
 
     def fields(self) -> dict[str, Any]:
-        return {"lattice": [k + 1 for k in self.basis.degrees(self.box)], "reports": self.reports}
+        circles = {"circles": True} if any(self.lattice.wrapped) else {}
+        return {"lattice": list(self.lattice.shape), "reports": self.reports, **circles}
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"lattice", "reports"}, "the content")
+        exact_keys(fields, {"lattice", "reports", *({"circles"} & {*fields})}, "the content")
         exact_keys(arrays, {"masses"}, "the file")
-        basis = Hat(tuple(whole_number("lattice", size, 2, LARGEST_LATTICE) - 1 for size in fields["lattice"]))
-        masses, reports = arrays["masses"], fields["reports"]
-        if masses.shape != (basis.size(box),) or common["law"].size != len(masses):
-            raise ParameterError(f"the lattice has {basis.size(box)} points, got {masses.shape} masses")
+        shape = tuple(whole_number("lattice", size, 2, LARGEST_LATTICE) for size in fields["lattice"])
+        wrapped = tuple("circles" in fields and isinstance(kind, Periodic) for kind in box.columns)
+        if "circles" in fields and not (fields["circles"] is True and any(wrapped)):
+            raise ParameterError("a lattice that goes round needs a periodic column, and says so with true")
+        lattice, masses, reports = Lattice(box, shape, wrapped), arrays["masses"], fields["reports"]
+        if masses.shape != (lattice.size,) or common["law"].size != len(masses):
+            raise ParameterError(f"the lattice has {lattice.size} points, got {masses.shape} masses")
         check_reports(reports, common)
-        expansion = Expansion(basis, box, to_simplex(masses) / basis.cell_sizes(box))
-        return cls(**common, expansion=expansion, masses=masses, reports=reports)
+        return cls.on(lattice, common, masses, reports)
 
 
 def check_reports(reports: Any, common: dict[str, Any]) -> None:

@@ -15,8 +15,8 @@ from scipy.special import ndtri
 
 from sfumato.bases.density.measure import to_simplex
 from sfumato.bases.tables.shrinkage import posterior_medians, shrunk_to_zero
-from sfumato.bases.tables.walsh import Walsh
-from sfumato.checks import positive_integer, probability
+from sfumato.bases.tables.walsh import Walsh, signs
+from sfumato.checks import did_you_mean, positive_integer, probability
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
@@ -93,6 +93,26 @@ class MarginalsRelease(Shown, Release):
                     spread[i] += 4.0**order * known[place[among]]
         return cls.of(protocol, found, spread, reports)
 
+    @classmethod
+    def of_shares(
+        cls, protocol: Any, shares: Floats, variances: Floats, unknown: NDArray[np.bool_], reports: int
+    ) -> Self:
+        """The same from the shares of all categories of single columns, one column after the other.
+
+        The coefficients of a column get such a variance that its least certain share has the one that it was told with.
+        """
+        walsh: Walsh = protocol.walsh
+        found, spread, start = [], [], 0
+        for kind, bits, nobody in zip(protocol.box.columns, walsh.bits, unknown, strict=True):
+            size, cells = len(kind.categories), 2**bits
+            padded = np.zeros(cells)
+            padded[:size] = shares[start : start + size]
+            found.append((signs(bits) @ padded)[1:])
+            most = float(variances[start : start + size].max()) * cells**2 / (cells - 1)
+            spread.append(np.full(cells - 1, 1e6 if nobody else most))
+            start += size
+        return cls.of(protocol, np.concatenate(found), np.concatenate(spread), reports)
+
     @property
     def box(self) -> Box:
         return self.domain
@@ -103,19 +123,27 @@ class MarginalsRelease(Shown, Release):
         return Walsh(self.box, self.ways)
 
     @cached_property
-    def _shrunk(self) -> Floats:
-        """Coefficients of one column as likely as all of them together make them; others pulled to independence."""
-        result, orders = self.coefficients.copy(), self.walsh.orders
+    def _single(self) -> Floats:
+        """Coefficients of one column, as likely as all of them together make them; zero for the others."""
+        result, single = np.zeros(self.walsh.size), self.walsh.orders == 1
+        result[single] = posterior_medians(self.coefficients[single], self.variances[single])
+        return result
+
+    @cached_property
+    def _beyond(self) -> Floats:
+        """What several columns have in common beyond their shares, pulled to nothing; zero for single columns."""
+        result, orders = np.zeros(self.walsh.size), self.walsh.orders
         columns, masks = self.walsh.terms
         single = orders == 1
-        result[single] = posterior_medians(result[single], self.variances[single])
         where = {(int(c[0]), int(m[0])): i for i, (c, m) in enumerate(zip(columns[single], masks[single], strict=True))}
         for order in range(2, self.ways + 1):
             own = np.flatnonzero(orders == order)
             parts = np.array([[where[pair] for pair in zip(c[:order], m[:order], strict=True)]
                               for c, m in zip(columns[own].tolist(), masks[own].tolist(), strict=True)])  # fmt: skip
-            independent = result[parts].prod(axis=1)
-            result[own] = independent + shrunk_to_zero(self.coefficients[own] - independent, self.variances[own])
+            independent = self._single[parts].prod(axis=1)
+            known = self.variances[own] < _UNKNOWN
+            asked = own[known]
+            result[asked] = shrunk_to_zero(self.coefficients[asked] - independent[known], self.variances[asked])
         return result
 
     def table(self, columns: Sequence[str] | str, raw: bool = False) -> Floats:
@@ -132,11 +160,13 @@ class MarginalsRelease(Shown, Release):
         margins = [self._margin(place) for place in increasing]
         if len(margins) == 1:
             return margins[0]
-        table = np.maximum(self.walsh.table(increasing, self._shrunk), 1e-12)
+        # Independent columns, and what they have in common: without it the table is exactly that of their shares.
+        common = self.walsh.table(increasing, self._beyond) - 0.5 ** sum(self.walsh.bits[j] for j in increasing)
+        table = np.maximum(reduce(np.multiply.outer, margins) + common, 1e-12)
         return np.transpose(_fitted(table, margins), np.argsort(order))
 
     def _margin(self, place: int) -> Floats:
-        return to_simplex(self.walsh.table([place], self._shrunk))
+        return to_simplex(self.walsh.table([place], self._single))
 
     def band(self, columns: Sequence[str] | str, confidence: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper limits of every cell of a table, each by itself with this confidence.
@@ -165,7 +195,8 @@ class MarginalsRelease(Shown, Release):
         names = [columns] if isinstance(columns, str) else list(columns)
         for name in names:
             if name not in self.box.names:
-                raise ParameterError(f"column {name!r} is unknown; the release has {list(self.box.names)}")
+                near = did_you_mean(name, self.box.names)
+                raise ParameterError(f"column {name!r} is unknown; the release has {list(self.box.names)}{near}")
         if not 1 <= len({*names}) == len(names) <= self.ways:
             raise ParameterError(f"columns must be 1 to {self.ways} different names, got {names!r}")
         return [self.box.names.index(name) for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -10,26 +11,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import MAX_CELLS, Basis, LatticeBasis
-from sfumato.bases.density.binning import check_dimension, lattice_from_json
+from sfumato.bases.density.binning import MassLattice, along, check_dimension, lattice_from_json
 from sfumato.bases.density.kernel import GaussianKernel
-from sfumato.bases.density.mixture import Mixture, node_positions
+from sfumato.bases.density.mixture import Heap, Mixture, node_positions
+from sfumato.bases.density.questions import position, within
 from sfumato.bases.density.shares import RESPONSE_BITS, certify_masses, check_cells, check_table, shape_of_cells
 from sfumato.bases.lattice.bernstein import basis_from_json
-from sfumato.bases.lattice.expansion import Expansion, SubBox, column_axis
-from sfumato.bases.unit import to_unit
+from sfumato.bases.lattice.expansion import Expansion, SubBox, column_axis, sub_boxes
+from sfumato.bases.unit import in_units, number_of, to_unit
 from sfumato.checks import finite_number, one_of, probability, whole_number
 from sfumato.codec import decode_rows, exact_keys
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Integer, Periodic
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.releases.density.conditional import Conditional
-from sfumato.releases.density.distribution import Distribution
+from sfumato.releases.density.distribution import Distribution, around_whole_numbers
 from sfumato.releases.density.masses import INCLUDES, NoisyMasses, kept_box, kept_kernel
 from sfumato.releases.file.certified import as_stated, check_certificate, granted_of, sum_norm
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import half_width_of
 
 Floats = NDArray[np.float64]
+
+_EDGES, _MOST_EDGES = 4, 400  # where shares are asked for limits of quantiles: for each lattice point, and in all
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,12 @@ class DensityRelease(FunctionRelease, Distribution):
 
     @property
     def bandwidth(self) -> Floats:
-        """The kernel's covariance matrix, in the columns' units."""
+        """The kernel's standard deviation along each column, in its units; ``covariance`` is the whole matrix."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def covariance(self) -> Floats:
+        """The kernel's covariance matrix, in the columns' units: a matrix that was passed."""
         return np.array(kept_kernel(self.masses.kernel, self.kept).covariance)
 
     @property
@@ -118,13 +127,15 @@ class DensityRelease(FunctionRelease, Distribution):
         ----------
         include
             ``"noise"``: for what the same basis would show without noise. ``"total"`` (default): for the kernel
-            density estimate of the private records, if the basis misses it by no more than it misses samples of the
-            public reference densities (flat, one-sided and two-bump, with features from 0.7 bandwidths).
-            ``"worst"``: for that estimate whatever the records are, even all of them equal.
+            density estimate of the private records, if they lie alike in neighbouring cells of the lattice as far as
+            its masses are smooth; where these are rough, no more is assumed than by ``"worst"``: for that estimate
+            whatever the records are. (With a bandwidth matrix, and on the Bernstein lattice, ``"total"`` assumes
+            instead that records are missed by no more than samples of public reference densities.)
 
-        Formal guarantee: with probability at least ``confidence`` over the noise all limits hold. They come from an
-        unconstrained linear reconstruction; that the density is non-negative and at most the kernel's peak, and
-        the released value itself, only move them in ways that keep what they held.
+        Formal guarantee: with probability at least ``confidence`` over the noise all limits hold
+        (docs/proofs/placement.md). They come from an unconstrained linear reconstruction; that the density is
+        non-negative and at most the kernel's peak, and the released value itself, only move them in ways that keep
+        what they held.
         """
         probability("confidence", confidence)
         one_of("include", include, INCLUDES)
@@ -138,12 +149,100 @@ class DensityRelease(FunctionRelease, Distribution):
                 low, high = np.clip(low, 0.0, peak), np.clip(high, 0.0, peak)
         return np.minimum(low, value), np.maximum(high, value)
 
+    def probability_band(
+        self, over: SubBox | None = None, confidence: float = 0.95, include: str = "total"
+    ) -> tuple[float, float]:
+        """Limits for the share of the records that lie in a sub-box; ``include`` is as for ``band``.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise the limits hold, for the share of the
+        records themselves, not of their kernel density estimate (docs/proofs/placement.md).
+        """
+        basis, box = self._asked(confidence, include)
+        pieces = _pieces(self.box, around_whole_numbers(self.box, over))
+        some = [i for i, ranges in enumerate(pieces) if ranges != [(0.0, 1.0)]]
+        if not some:
+            return 1.0, 1.0
+        asked = [within(basis, box, i, [pieces[i]], *self._records_along(i)) for i in some]
+        low, high = self.masses.answer_limits(asked, [self.kept[i] for i in some], confidence, include)
+        value = self.probability(over)
+        return min(max(float(low[0]), 0.0), value), max(min(float(high[0]), 1.0), value)
+
+    def quantile_band(
+        self, level: ArrayLike, column: str | int | None = None, confidence: float = 0.95, include: str = "total"
+    ) -> tuple[Any, Any]:
+        """Limits for quantiles of a column's records, at all levels at once; ``include`` is as for ``band``.
+
+        Formal guarantee: as for ``probability_band``, of the smallest value that so large a share of records does not
+        exceed.
+        """
+        basis, box = self._asked(confidence, include)
+        values, axis = self.quantile(level, column), column_axis(self.box, column)
+        kind = self.box.intervals()[axis]
+        edges = _half_way(kind) if isinstance(kind, Integer) else _evenly(_EDGES * basis.shape(box)[axis])
+        asked = within(
+            basis, box, axis, [[(0.0, edge)] for edge in edges.tolist()], 0.5 / self.masses.cells[self.kept[axis]]
+        )
+        low, high = self.masses.answer_limits([asked], [self.kept[axis]], confidence, include)
+        width, levels = kind.high - kind.low, np.asarray(level, dtype=np.float64)
+        ends = kind.low + width * np.concatenate([[0.0], edges, [1.0]])
+        above = np.array([ends[:-1][np.append(True, high < q)].max() for q in levels.ravel()])
+        below = np.array([ends[1:][np.append(low >= q, True)].min() for q in levels.ravel()])
+        if isinstance(kind, Integer):  # between two whole numbers there is nobody
+            above, below = np.ceil(above), np.floor(below)
+        found = np.asarray(number_of(kind, values) if levels.ndim == 0 else [number_of(kind, v) for v in values])
+        above, below = np.minimum(above, found.ravel()), np.maximum(below, found.ravel())
+        return in_units(kind, above.reshape(levels.shape)), in_units(kind, below.reshape(levels.shape))
+
+    def mean_band(
+        self, column: str | int | None = None, confidence: float = 0.95, include: str = "total"
+    ) -> tuple[Any, Any]:
+        """Limits for the mean of a column's records; ``include`` is as for ``band``. A circle has no such limits.
+
+        Formal guarantee: as for ``probability_band``.
+        """
+        basis, box = self._asked(confidence, include)
+        axis = column_axis(self.box, column)
+        kind = self.box.intervals()[axis]
+        if isinstance(kind, Periodic):
+            raise ParameterError(
+                f"column {self.box.names[axis]!r} goes round a circle: ask for probability_band instead"
+            )
+        low, high = self.masses.answer_limits(
+            [position(basis, box, axis, self._records_along(axis)[1])], [self.kept[axis]], confidence, include
+        )
+        value = number_of(kind, self.mean(column))
+        middles = [
+            np.clip(kind.low + (kind.high - kind.low) * (0.5 + end[0]), kind.low, kind.high) for end in (low, high)
+        ]
+        ends = [float(end) for end in middles]
+        return in_units(kind, min(ends[0], value)), in_units(kind, max(ends[1], value))
+
+    def _records_along(self, axis: int) -> tuple[float, bool]:
+        """Half the side of the cells that records are counted in, and whether they all lie on lattice points."""
+        return 0.5 / self.masses.cells[self.kept[axis]], self.kept[axis] in self.masses.whole
+
+    def _asked(self, confidence: float, include: str) -> tuple[MassLattice, Box]:
+        """The lattice of the columns that are there, for questions about records."""
+        probability("confidence", confidence)
+        one_of("include", include, INCLUDES[1:])
+        self._refuse_derivatives()
+        if not isinstance(self.basis, MassLattice):
+            raise ParameterError("the Bernstein lattice has no limits for shares of records; release with basis='auto'")
+        return along(self.basis, self.kept, self.masses.domain.dimension), self.box
+
     def integrate(self, over: SubBox | None = None) -> float:
         return self.expansion.integrate(over)
 
-    def _on_grid(self, axes: list[Floats]) -> Floats:
+    def _heap(self) -> Heap | None:
+        self._refuse_derivatives()
+        return self.expansion.heap() if isinstance(self.expansion, Mixture) else None
+
+    def _refuse_derivatives(self) -> None:
         if any(self.expansion.derivatives):
             raise ParameterError("ask the density itself, not its derivative, for probabilities, quantiles and samples")
+
+    def _on_grid(self, axes: list[Floats]) -> Floats:
+        self._refuse_derivatives()
         if isinstance(self.expansion, Mixture):
             return self.expansion.on_grid(axes)
         return super()._on_grid(axes)
@@ -242,6 +341,26 @@ class DensityRelease(FunctionRelease, Distribution):
         choice = decode_choice(fields["choice"])
         every = tuple(range(box.dimension))
         return cls(**common, expansion=surface, masses=masses, post=post, choice=choice, kept=every)
+
+
+def _pieces(box: Box, over: SubBox) -> list[list[tuple[float, float]]]:
+    """Along each column, the pieces of a sub-box, in [0, 1]."""
+    corners = sub_boxes(box, over)
+    starts, stops = ((np.array([c[k] for c in corners]) - box.low) / (box.high - box.low) for k in (0, 1))
+    return [sorted(set(zip(starts[:, i].tolist(), stops[:, i].tolist(), strict=True))) for i in range(box.dimension)]
+
+
+def _half_way(kind: Integer) -> Floats:
+    """The places half-way between whole numbers, in [0, 1] of the column."""
+    between = np.arange(math.ceil(kind.low), math.floor(kind.high)) + 0.5
+    return np.asarray((between - kind.low) / (kind.high - kind.low), dtype=np.float64)[
+        :: 1 + len(between) // _MOST_EDGES
+    ]
+
+
+def _evenly(count: int) -> Floats:
+    size = min(count, _MOST_EDGES)
+    return np.arange(1, size) / size
 
 
 def decode_lattice(data: Mapping[str, Any]) -> Basis:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.density.shares import certify_masses, check_cells
+from sfumato.checks import did_you_mean
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
@@ -50,7 +51,9 @@ class GroupedDensityRelease(Shown, Release):
 
     def __getitem__(self, category: Category) -> DensityRelease:
         if category not in self.parts:
-            raise ParameterError(f"{self.by} must be one of {list(self.parts)}, got {category!r}")
+            raise ParameterError(
+                f"{self.by} must be one of {list(self.parts)}, got {category!r}{did_you_mean(category, self.parts)}"
+            )
         return self.parts[category]
 
     def __iter__(self) -> Iterator[Category]:

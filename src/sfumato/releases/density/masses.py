@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,23 +20,30 @@ from sfumato.bases.density.binning import MassLattice, along, contract
 from sfumato.bases.density.kernel import GaussianKernel
 from sfumato.bases.density.measure import nearest_measure
 from sfumato.bases.density.mixture import Mixture, node_positions
+from sfumato.bases.density.placement import Placement, rough_masses
+from sfumato.bases.density.questions import Asked
 from sfumato.bases.density.reconstruction import (
     MeasureReconstruction,
     PolynomialReconstruction,
     Reconstruction,
     reconstruction,
 )
+from sfumato.bases.density.rule import whole_axes
 from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.places import Places
 from sfumato.core.box import Box, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
 from sfumato.laws import noise_deviation
-from sfumato.releases.uncertainty import half_width_of
+from sfumato.releases.uncertainty import half_width_at, half_width_of, row_products, tail_width
 from sfumato.threads import on_one_thread
 
 Floats = NDArray[np.float64]
 INCLUDES = ("noise", "total", "worst")
 
+_REST = 0.1  # of what may go wrong, for the noise in what is missed
+_FINE, _SEARCHED = 8, 1.02  # knots for each deviation of the kernel, and what may lie between them
+_AT_ONCE = 4096  # scattered points whose misses are worked out together
 _TRUSTED = 3.0  # deviations within which the noisy total is taken to be the public number of rows
 
 
@@ -108,16 +116,22 @@ class NoisyMasses:
         shape = self.lattice.shape(self.domain)  # type: ignore[attr-defined]
         return self.values.reshape(shape) * (self.scale / self.total)
 
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """The columns of whole numbers whose records lie on lattice points, and nowhere else."""
+        return whole_axes(self.domain, self.lattice, self.cells) if isinstance(self.lattice, MassLattice) else ()
+
     def reconstruction(self, kept: Sequence[int] | None = None) -> Reconstruction:
         """Linear weights for the density, or for that of some of the columns."""
         variance = (self.deviation / self.total) ** 2
         if kept is None or len(kept) == self.domain.dimension:
-            return reconstruction(self.domain, self.kernel, self.lattice, variance)
+            return reconstruction(self.domain, self.kernel, self.lattice, variance, self.whole)
         assert isinstance(self.lattice, MassLattice)
         few = along(self.lattice, kept, self.domain.dimension)
         box, kernel = kept_box(self.domain, kept), kept_kernel(self.kernel, kept)
         lost = self.lattice.size(self.domain) / few.size(box)
-        return MeasureReconstruction(box, kernel, few, variance * lost)
+        whole = tuple(i for i, axis in enumerate(kept) if axis in self.whole)
+        return MeasureReconstruction(box, kernel, few, variance * lost, whole)
 
     @on_one_thread
     def surface(self, post: str) -> Mixture | Expansion:
@@ -128,10 +142,10 @@ class NoisyMasses:
         if post == "none":
             assert isinstance(linear, MeasureReconstruction)
             return Mixture(self.domain, self.kernel, contract([matrix for _, matrix in linear.axes], self._tensor))
-        smooth = None
+        smooth, nodes = None, node_positions(self.domain, self.kernel)
         if isinstance(linear, MeasureReconstruction):
             smooth = contract([matrix for _, matrix in linear.axes], self._tensor)
-        nodes = node_positions(self.domain, self.kernel)
+            nodes = [places for places, _ in linear.axes]
         features = [sparse.csr_array(linear.axis_features(i, u)) for i, u in enumerate(nodes)]
         wrapped = [isinstance(c, Periodic) for c in self.domain.intervals()]
         variance = (self.deviation * self.scale / self.total) ** 2
@@ -143,41 +157,165 @@ class NoisyMasses:
     ) -> tuple[Floats, Floats]:
         """Lower and upper limits for the density (or a derivative) at all points at once."""
         linear = self.reconstruction(kept)
-        tables = self._spread(linear.weights(unit, derivatives), kept)
-        ones = [np.concatenate([t, np.ones((1, t.shape[1]))]) for t in tables]  # the last row is the total
-        widths = half_width_of(ones, self.law, confidence)
-        sums, error = self._apply(tables) * self.scale, widths[:-1] * self.scale
-        low, high = self._divide(sums - error, sums + error, float(widths[-1]))
-        missed = self._missed(linear, unit, derivatives, kept, include)
-        return low - missed, high + missed
+        noise, rest = _shared(confidence, include)
+        sums, widths = self._noisy(linear, unit, derivatives, kept, noise)
+        missed = self._missed(linear, unit, derivatives, kept, rest, self._most(float(widths[-1])), include)
+        error = widths[:-1] * self.scale + missed
+        return self._divide(sums - error, sums + error, float(widths[-1]))
 
     @on_one_thread
     def sum_limits(self, unit: Floats, confidence: float, include: str) -> tuple[Floats, Floats]:
         """The same for the sum over records of kernels at each point: no division by an uncertain total."""
         every, still = range(self.domain.dimension), (0,) * self.domain.dimension
         linear = self.reconstruction()
-        tables = linear.weights(unit, still)
-        sums = self._apply(tables) * self.scale
-        if include == "noise":
-            error = half_width_of(tables, self.law, confidence) * self.scale
-            return sums - error, sums + error
-        ones = [np.concatenate([t, np.ones((1, t.shape[1]))]) for t in tables]  # the last row is the total
-        widths = half_width_of(ones, self.law, confidence)
-        most = max(0.0, float(self.values.sum() + widths[-1]))  # each record is missed: as many as there may be
-        error = widths[:-1] * self.scale + most * self._missed(linear, unit, still, every, include)
+        noise, rest = _shared(confidence, include)
+        sums, widths = self._noisy(linear, unit, still, every, noise, include != "noise")
+        missed = self._missed(linear, unit, still, every, rest, self._most(float(widths[-1:].sum())), include)
+        error = widths[: len(sums)] * self.scale + missed
         return sums - error, sums + error
 
+    def _most(self, unsure: float) -> float:
+        """How many records there may be, if the noisy total is no further off than this."""
+        if self.counts_everyone:
+            return self.total
+        most = max(0.0, float(self.values.sum()) + unsure)
+        return most if self.rows is None else min(most, float(self.rows))
+
+    def _noisy(
+        self,
+        linear: Reconstruction,
+        unit: Floats,
+        derivatives: Sequence[int],
+        kept: Sequence[int],
+        confidence: float,
+        total: bool = True,
+    ) -> tuple[Floats, Floats]:
+        """The weighted sums of the values, and how far noise moves them; last, how far it moves the ``total``."""
+        shape = self.lattice.shape(self.domain)  # type: ignore[attr-defined]
+        if not linear.kernel.diagonal:
+            tables = self._spread(linear.weights(unit, derivatives), kept, shape)
+            rows = np.concatenate([tables, np.ones((1, self.law.size))]) if total else tables
+            return tables @ self.values * self.scale, half_width_of([rows], self.law, confidence)
+        where = {axis: i for i, axis in enumerate(kept)}
+
+        def weigh(axis: int, coordinates: Floats) -> Floats:
+            if axis not in where:  # every mass counts for the columns that are kept
+                return np.ones((len(coordinates), shape[axis]))
+            return linear.axis_weights(where[axis], coordinates, derivatives[where[axis]])
+
+        still = np.zeros((len(unit), len(shape)))
+        still[:, list(kept)] = unit
+        places = Places.of(still)
+        sums = places.apply(weigh, self.values.reshape(shape)) * self.scale
+        return sums, half_width_at(weigh, places, self.law, confidence, total)
+
     def _missed(
-        self, linear: Reconstruction, unit: Floats, derivatives: Sequence[int], kept: Sequence[int], include: str
+        self,
+        linear: Reconstruction,
+        unit: Floats,
+        derivatives: Sequence[int],
+        kept: Sequence[int],
+        rest: float,
+        most: float,
+        include: str,
     ) -> Floats | float:
-        """What the basis misses of the density: nothing of what it would show without noise."""
+        """What the basis misses, summed over the records: nothing of what it would show without noise.
+
+        ``rest`` is what may go wrong with the noise in the bound itself, ``most`` how many records there may be.
+        """
         if include == "noise":
             return 0.0
-        if include == "total":
-            missed: Floats | float = linear.typical_miss(derivatives, self.total)
-        else:
-            missed = linear.worst_miss(unit, derivatives)
-        return missed + self._rounding(kept, derivatives)
+        if not isinstance(linear, MeasureReconstruction) or not linear.kernel.diagonal:
+            every = linear.worst_miss(unit, derivatives)
+            found = every if include == "worst" else np.minimum(every, linear.typical_miss(derivatives, self.total))
+            return most * (found + self._rounding(kept, derivatives))
+        places = Places.of(unit)
+        if places.on_grid or len(unit) <= _AT_ONCE:
+            return self._placed(linear, places, derivatives, kept, rest / max(1, len(unit)), most, include)
+        around = _around(linear, unit)
+        if around is not None:  # far more points than the kernel can tell apart: the largest at the corners around each
+            corners, index = around
+            found = self._placed(linear, corners, derivatives, kept, rest / len(corners), most, include)
+            return np.asarray(_SEARCHED * found[index].max(axis=1))
+        blocks = [Places.of(unit[start : start + _AT_ONCE]) for start in range(0, len(unit), _AT_ONCE)]
+        each = rest / len(unit)
+        return np.concatenate([self._placed(linear, block, derivatives, kept, each, most, include) for block in blocks])
+
+    def _placed(
+        self,
+        linear: MeasureReconstruction,
+        places: Places,
+        derivatives: Sequence[int],
+        kept: Sequence[int],
+        miss: float,
+        most: float,
+        include: str,
+    ) -> Floats:
+        """The same from the masses of the columns that are kept, for a kernel that is a product."""
+        placement = Placement.of(linear, places, derivatives, self._halves(kept))
+        return self._bounded(placement, linear.basis, linear.box, kept, miss, most, include)
+
+    def _halves(self, kept: Sequence[int]) -> list[float]:
+        """Half the side of the cells that records are counted in, along the axes that are kept."""
+        return [0.5 / self.cells[axis] for axis in kept]
+
+    def _masses_of(self, kept: Sequence[int]) -> Floats:
+        """The noisy masses of some columns, whatever the others are."""
+        gone = tuple(axis for axis in range(self.domain.dimension) if axis not in kept)
+        shape = self.lattice.shape(self.domain)  # type: ignore[attr-defined]
+        return np.asarray(self.values.reshape(shape).sum(axis=gone))
+
+    def _bounded(
+        self,
+        placement: Placement,
+        basis: MassLattice,
+        box: Box,
+        kept: Sequence[int],
+        miss: float,
+        most: float,
+        include: str,
+    ) -> Floats:
+        """A bound on the misses of a placement, summed over the records.
+
+        Any records have misses below the masses times their envelope, as far as noise lets the masses be known (at each
+        point, all but ``miss``). If records lie alike in neighbouring cells where masses are smooth, often far below.
+        """
+        masses = self._masses_of(kept)
+        lost = self.law.size / masses.size
+        norm, peak = placement.reach()
+        unsure = tail_width(self.law, norm * math.sqrt(lost), peak, miss)
+        worst = np.clip(placement.worst(masses) + unsure, 0.0, most * placement.single())
+        if include == "worst":
+            return worst
+        deviation = self.deviation * math.sqrt(lost)
+        rough = rough_masses(masses, deviation, basis, box)
+        return np.minimum(placement.alike(masses, deviation) + placement.worst(rough), worst)
+
+    @on_one_thread
+    def answer_limits(
+        self, asked: Sequence[Asked], kept: Sequence[int], confidence: float, include: str
+    ) -> tuple[Floats, Floats]:
+        """Limits for means over records of questions that are products along the columns kept, all at once.
+
+        Weights are taken from their mean over the lattice: as shares add up to one, that moves every answer by the same
+        known number, and less noise reaches it.
+        """
+        weights = reduce(row_products, [one.weights for one in asked])
+        count, middle = len(weights), weights.mean(axis=1)
+        noise, rest = _shared(confidence, include)
+        rows = np.concatenate([weights - middle[:, None], np.ones((1, weights.shape[1]))])
+        others = np.ones((count + 1, self.law.size // weights.shape[1]))
+        widths = half_width_of([rows, others], self.law, noise)
+        every = np.arange(count)
+        places = Places([every.astype(np.float64)] * len(kept), (every,) * len(kept))
+        placement = Placement(places, self._halves(kept), [one.misses for one in asked])
+        assert isinstance(self.lattice, MassLattice)
+        basis, box = along(self.lattice, kept, self.domain.dimension), kept_box(self.domain, kept)
+        most = self._most(float(widths[-1]))
+        error = widths[:-1] + self._bounded(placement, basis, box, kept, rest / max(1, count), most, include)
+        sums = rows[:-1] @ self._masses_of(kept).ravel()
+        low, high = self._divide(sums - error, sums + error, float(widths[-1]))
+        return low + middle, high + middle
 
     def _divide(self, low: Floats, high: Floats, unsure: float) -> tuple[Floats, Floats]:
         """Limits for sums become limits for means, whose denominator may itself be uncertain."""
@@ -192,33 +330,42 @@ class NoisyMasses:
         highs = np.where(high > 0, high / least_safe, high / most)
         return np.where(np.isnan(lows), -np.inf, lows), np.where(np.isnan(highs), np.inf, highs)
 
-    def _spread(self, tables: list[Floats], kept: Sequence[int]) -> list[Floats]:
-        """Weights on the masses of some columns as weights on all masses: every mass counts for its columns."""
-        shape = self.lattice.shape(self.domain)  # type: ignore[attr-defined]
-        rows = len(tables[0])
-        if len(kept) == len(shape):
-            return tables
-        if len(tables) == len(kept):
-            found = dict(zip(kept, tables, strict=True))
-            return [found.get(axis, np.ones((rows, size))) for axis, size in enumerate(shape)]
-        inner = tuple(size if axis in kept else 1 for axis, size in enumerate(shape))
-        return [np.broadcast_to(tables[0].reshape(rows, *inner), (rows, *shape)).reshape(rows, -1)]
-
-    def _apply(self, tables: list[Floats]) -> Floats:
-        """The weighted sums of the values."""
-        rows = len(tables[0])
-        if len(tables) == 1:
-            return np.asarray(tables[0] @ self.values)
-        value = tables[0] @ self.values.reshape(tables[0].shape[1], -1)
-        for table in tables[1:]:
-            value = np.einsum("mk,mkr->mr", table, value.reshape(rows, table.shape[1], -1))
-        return np.asarray(value.reshape(rows))
+    @staticmethod
+    def _spread(tables: list[Floats], kept: Sequence[int], shape: Sequence[int]) -> Floats:
+        """Weights on the masses of some columns as weights on all masses, for a kernel that is no product."""
+        rows, inner = len(tables[0]), tuple(size if axis in kept else 1 for axis, size in enumerate(shape))
+        return np.broadcast_to(tables[0].reshape(rows, *inner), (rows, *shape)).reshape(rows, -1)
 
     def _rounding(self, kept: Sequence[int], derivatives: Sequence[int]) -> float:
         """Records are counted in cells: the kernel may be up to half a cell off."""
         box, kernel = kept_box(self.domain, kept), kept_kernel(self.kernel, kept)
         halves = np.array([0.5 / self.cells[i] for i in kept])
         return float((kernel.slope(box, derivatives) * (box.high - box.low) * halves).sum())
+
+
+def _around(linear: Reconstruction, unit: Floats) -> tuple[Places, NDArray[np.intp]] | None:
+    """A grid around scattered points, an eighth of the kernel fine, and for each point its ``2**l`` corners.
+
+    None where the grid would have more points than there are.
+    """
+    sides = (linear.box.high - linear.box.low) / np.array(linear.kernel.deviations)
+    low, high = unit.min(axis=0), unit.max(axis=0)
+    counts = np.ceil(_FINE * sides * (high - low)).astype(int) + 2
+    if math.prod(counts.tolist()) > len(unit):
+        return None
+    axes = [np.linspace(a, max(b, a), n) for a, b, n in zip(low, high, counts, strict=True)]
+    grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+    steps = np.maximum((high - low) / (counts - 1), 1e-300)
+    first = np.minimum(((unit - low) / steps).astype(np.intp), counts - 2)
+    corners = [first + np.array(offset) for offset in product((0, 1), repeat=len(counts))]
+    return Places.of(grid), np.stack([np.ravel_multi_index(tuple(c.T), tuple(counts)) for c in corners], axis=1)
+
+
+def _shared(confidence: float, include: str) -> tuple[float, float]:
+    """The confidence of the noise's own limits, and what may go wrong with those of what is missed."""
+    if include == "noise":
+        return confidence, 0.0
+    return 1 - (1 - _REST) * (1 - confidence), _REST * (1 - confidence)
 
 
 def kept_box(domain: Box, kept: Sequence[int]) -> Box:

@@ -10,6 +10,8 @@ from sfumato.core.certificate import SAME_PLACES, Certificate
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
+# What a stated sensitivity says of persons who are replaced; the first files kept a person's first rows.
+PLACES = {SAME_PLACES, "a person is replaced by one with the same number of rows, in the same places of the table"}
 _SLACK = 1e-6  # another processor rounds an exponential another way; what that costs is as small
 
 
@@ -53,7 +55,7 @@ def as_stated(common: dict[str, Any]) -> dict[str, Any]:
     if law.certificate.known == "sampled":
         raise ParameterError("nothing was sampled for this kind of release")
     certificate = replace(law.certificate, known="stated")
-    if promised.unit != "row" and promised.neighbours == "replace" and SAME_PLACES not in certificate.assumptions:
+    if promised.unit != "row" and promised.neighbours == "replace" and not PLACES & {*certificate.assumptions}:
         certificate = replace(certificate, assumptions=(*certificate.assumptions, SAME_PLACES))
     stated = replace(law, certificate=certificate)
     kept = calibrate(stated.certificate, law.size, granted_of(promised), law.kind)[1].assumptions

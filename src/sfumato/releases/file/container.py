@@ -5,9 +5,11 @@ Nothing is computed from a file here, and nothing larger than the file is ever h
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +23,13 @@ from sfumato.errors import FileFormatError, ParameterError
 
 Arrays = dict[str, NDArray[np.float64]]
 
+FORMAT_VERSION = 1
 LARGEST_HEADER = 2**20
-LARGEST_FILE = 8 * LARGEST_LATTICE + LARGEST_HEADER + 8
+LARGEST_ARRAYS = 8 * LARGEST_LATTICE
+LARGEST_FILE = LARGEST_ARRAYS + LARGEST_HEADER + 8
+MOST_PARTS = 2000  # of a release that is several, each of two arrays: the header tells where each of them is
+# Characters of what a caller names: escaped, they take twice as many bytes; the rest is for the parts of a release.
+_DESCRIBED = LARGEST_HEADER // 4 - 2**14
 _SPARSE = 2**26  # bytes from which holes are looked for
 _DOCUMENT, _SIGNATURE = "sfumato", "signature"  # the only entries of the metadata
 
@@ -36,12 +43,24 @@ class Contents:
     signature: str | None = None
 
 
+def check_room(*described: Any) -> None:
+    """Refuse, before anything is paid for, names and categories that the header of a release has no room for.
+
+    Parameters
+    ----------
+    described
+        What goes into the document, as plain data, as often as it does: the box, the target, the protected unit.
+    """
+    length = len(json.dumps(described))
+    if length > _DESCRIBED:
+        raise ParameterError(
+            f"the names, categories and settings of a release have room for {_DESCRIBED} characters in its file, these "
+            f"take {length}: shorten names, or publish fewer columns or categories at once"
+        )
+
+
 def packed(contents: Contents) -> bytes:
     """The bytes of a file."""
-    if len(contents.text) > LARGEST_HEADER // 4:  # escapes can make the header longer than the text
-        raise ParameterError(
-            f"the description of the release has {len(contents.text)} characters; shorten names and categories"
-        )
     metadata = {_DOCUMENT: contents.text}
     if contents.signature is not None:
         metadata[_SIGNATURE] = contents.signature

@@ -5,26 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.bases.machine.landmarks import FeatureMap, check_whitened
+from sfumato.bases.machine.landmarks import check_whitened
 from sfumato.bases.machine.learner import ObjectiveNoise, certify_learner
 from sfumato.checks import one_of, whole_number
 from sfumato.codec import decode_exponent, decode_fraction, exact_keys
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
-from sfumato.releases.file.certified import as_stated, check_certificate, checked_noise, granted_of
+from sfumato.releases.file.certified import as_stated, check_certificate, checked_noise
 
 if TYPE_CHECKING:
     from sfumato.releases.machine.machine import Handed
 
 
-def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap, outputs: int) -> ObjectiveNoise:
+def objective_from_json(data: Any, common: dict[str, Any], handed: Handed) -> ObjectiveNoise:
     """Rebuild the noise inside an objective, refusing less of it, or less at the door, than the guarantee needs."""
-    promised = common["guarantee"]
+    granted, features = handed.granted(common["guarantee"]), handed.features
     exact_keys(data, {"objective", "law", "epsilon", "delta"}, "the objective noise")
     exact_keys(data["law"], set(ObjectiveLaw.__dataclass_fields__), "the law of the objective noise")
     told = Objective(**data["objective"])
-    if (told.size, told.blocks, told.norm) != (features.size, outputs, features.norm):  # before sums over blocks
+    if (told.size, told.blocks, told.norm) != (
+        features.size,
+        handed.response.outputs,
+        features.norm,
+    ):  # before sums over blocks
         raise ParameterError("the objective noise is that of another learner")
     law = ObjectiveLaw(
         one_of("kind", data["law"]["kind"], ("l2", "gaussian")),
@@ -32,19 +36,19 @@ def objective_from_json(data: Any, common: dict[str, Any], features: FeatureMap,
         decode_exponent(data["law"]["exponent"]),
         decode_fraction("the scale of the objective noise", data["law"]["scale"]),
     )
-    if promised.epsilon is None or promised.unit != "row":
+    if granted.epsilon is None or granted.unit != "row":
         raise ParameterError("noise in the objective is for epsilon (not rho) and single rows")
-    if not data["epsilon"] <= promised.epsilon or not data["delta"] <= promised.delta:
+    if not data["epsilon"] <= granted.epsilon or not data["delta"] <= granted.delta:
         raise ParameterError("the objective noise pays more than the guarantee promises")
-    needed = calibrate_objective(told, Privacy(data["epsilon"], data["delta"], neighbours=promised.neighbours))
+    needed = calibrate_objective(told, Privacy(data["epsilon"], data["delta"], neighbours=granted.neighbours))
     if law.kind != needed.kind or law.deviation < needed.deviation * (1 - 1e-9):
         raise ParameterError("there is less noise in the objective than the guarantee needs")
     if law.exponent > needed.exponent:  # what rounding b leaves open, the noise at the door pays for
         raise ParameterError("the noise in the objective is on too coarse a grid")
-    rest = (promised.epsilon - data["epsilon"], max(0.0, promised.delta - data["delta"]))
-    if promised.mu is not None or rest[0] <= 0:
+    rest = (granted.epsilon - data["epsilon"], max(0.0, granted.delta - data["delta"]))
+    if common["guarantee"].mu is not None or rest[0] <= 0:
         raise ParameterError("the guarantee leaves nothing for the noise at the door")
-    checked_noise(common["law"], Privacy(*rest, neighbours=promised.neighbours))
+    checked_noise(common["law"], Privacy(*rest, neighbours=granted.neighbours))
     return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
 
 
@@ -58,9 +62,12 @@ def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) 
         raise ParameterError("the certificate and the noise inside the objective do not belong together")
     if noise is not None and handed.lattice is not None:
         raise ParameterError("objective noise is on a learner's coefficients, not on the values of a lattice")
+    grant = handed.granted(common["guarantee"])
+    if noise is None:  # of a grant that has paid for counts of classes, too, the rest
+        checked_noise(common["law"], grant)
     if handed.recipe is None or (users_kernel and handed.lattice is not None):
         return _stated(common, noise)
-    features, grant = handed.features, granted_of(common["guarantee"])
+    features = handed.features
     mechanism = "output" if noise is None else "objective"
     learner = handed.recipe.learner(mechanism, features.norm, handed.response.outputs, grant)
     if learner.loss.name != handed.loss:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -12,24 +12,28 @@ from scipy.special import expit
 
 from sfumato.bases.lattice.bernstein import Bernstein, basis_from_json
 from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.machine.coordinates import decoded, reach_of, read_records, spread, terms_of
 from sfumato.bases.machine.kernels import Kernel, LinearKernel, Precomputed, UserKernel, kernel_from_json
-from sfumato.bases.machine.landmarks import FeatureMap, check_placed, kappa_of, reach_of, spread
+from sfumato.bases.machine.landmarks import FeatureMap, check_placed, kappa_of
 from sfumato.bases.machine.learner import Learner, ObjectiveNoise
 from sfumato.bases.machine.losses import loss_from_json
-from sfumato.bases.unit import read_points, to_unit
-from sfumato.checks import positive_number, probability, whole_number
+from sfumato.bases.unit import to_unit
+from sfumato.checks import one_of, positive_number, probability, whole_number
 from sfumato.codec import LARGEST_COUNT, exact_keys
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
-from sfumato.core.privacy import Privacy
+from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
+from sfumato.releases.file.certified import granted_of
 from sfumato.releases.file.learned import checked_learner, objective_from_json
+from sfumato.releases.machine.prior import Prior, prior_from_json
 from sfumato.releases.machine.response import Response, response_from_json
 from sfumato.releases.uncertainty import half_width_of, mean_largest
 from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
+Weights = Sequence[float] | str | None
 
 _AT_ONCE = 2**22  # kernel values held at once
 _SHARE_POINTS = {1: 400, 2: 900, 3: 1000}
@@ -66,6 +70,12 @@ class Handed:
     loss: str
     objective: ObjectiveNoise | None
     recipe: Recipe | None = None
+    prior: Prior | None = None
+
+    def granted(self, promised: Guarantee) -> Privacy:
+        """What of the grant behind a promise was left for the learner itself."""
+        grant = granted_of(promised)
+        return grant if self.prior is None else self.prior.rest(grant)
 
     def size(self) -> int:
         """Coefficients of each function."""
@@ -77,19 +87,20 @@ class Handed:
         if self.lattice is not None:
             return f"values on the lattice of {self.lattice!r}"
         if features.nodes is None:
-            constant = " and a constant" if features.size > features.box.dimension else ""
-            return f"{features.box.dimension} coordinates{constant}"
+            width = terms_of(features.box)[1].shape[1]
+            constant = " and a constant" if features.size > width else ""
+            return f"{width} coordinates{constant}"
         return f"{features.size} whitened directions at {len(features.nodes)} public landmarks"
 
     def values(self, weights: Floats, points: Floats) -> Floats:
         """``(m, outputs)``: the functions at cleaned points."""
-        box = self.features.box
+        box, start = self.features.box, 0.0 if self.prior is None else self.prior.offsets
         if self.lattice is not None:
-            return np.stack([Expansion(self.lattice, box, w)(points) for w in weights], axis=1)
+            return np.stack([Expansion(self.lattice, box, w)(points) for w in weights], axis=1) + start
         wide = self.features.size if self.features.nodes is None else self.features.nodes.shape[0]
         block = max(1, _AT_ONCE // max(1, wide))
         parts = [self.features(points[i : i + block]) @ weights.T for i in range(0, len(points), block)]
-        return np.concatenate(parts) if parts else np.zeros((0, len(weights)))
+        return np.concatenate(parts) + start if parts else np.zeros((0, len(weights)))
 
     def half_width(self, law: NoiseLaw, points: Floats, confidence: float) -> Floats:
         """``(m,)``: how far noise can have moved each function, at all points at once with this confidence."""
@@ -164,9 +175,9 @@ class MachineRelease(Shown, Release):
         return "output" if self.handed.objective is None else "objective"
 
     def _cleaned(self, points: ArrayLike, outside: str) -> Floats:
-        return read_points(self.box, points, outside, clip=self.box.clean)
+        return read_records(self.box, points, outside)
 
-    def decision(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+    def decision(self, points: ArrayLike, outside: str = "clip") -> Floats:
         """``(m,)``, or ``(m, classes)`` for more than two: the functions themselves."""
         values = self.handed.values(self.weights, self._cleaned(points, outside))
         return values[:, 0] if self.response.outputs == 1 else values
@@ -176,13 +187,49 @@ class MachineRelease(Shown, Release):
         values = self.decision(points, outside)
         return values if self.classes is not None else self.response.to_range(np.clip(values, -1, 1))
 
-    def predict(self, points: ArrayLike, outside: str = "refuse") -> NDArray[Any]:
-        """``(m,)``: the class, or the number within the declared range."""
+    @property
+    def prior(self) -> tuple[float, ...] | None:
+        """The share of each class, as it was published first or told by the caller; None where nothing is known."""
+        return None if self.handed.prior is None else self.handed.prior.shares
+
+    def predict(self, points: ArrayLike, outside: str = "clip", weights: Weights = None) -> NDArray[Any]:
+        """``(m,)``: the class, or the number within the declared range.
+
+        Predictions are for records, which are moved into the box as those were that it learned from; what evaluates a
+        function at points (``release(points)``, ``band``) refuses those outside, unless ``outside="clip"``.
+        ``weights`` are what a mistake costs in each class, one number each; ``"balanced"`` weighs classes by their
+        published shares, so that rare ones are found. That costs no privacy.
+        """
         if self.classes is None:
             return self(points, outside)
-        return self.response.labels(self.decision(points, outside).reshape(-1, self.response.outputs))
+        values = self.decision(points, outside).reshape(-1, self.response.outputs)
+        return self.response.labels(self._leaning(values, weights))
 
-    def probability(self, points: ArrayLike, outside: str = "refuse") -> Floats:
+    def _leaning(self, values: Floats, weights: Weights) -> Floats:
+        """``(m, outputs)``: functions whose sign, or largest, is the label where mistakes have these weights."""
+        if weights is None:
+            return values
+        costs = np.log(self._costs(weights))
+        if self.response.outputs == 1:
+            return np.asarray(values + (costs[1] - costs[0]))
+        return np.asarray(costs - np.logaddexp(0.0, -values))
+
+    def _costs(self, weights: Weights) -> Floats:
+        if self.classes is None or self.handed.loss != "logistic":
+            raise ParameterError.of("weights", f"need loss='logistic' and classes, this has loss={self.handed.loss!r}")
+        if isinstance(weights, str):
+            one_of("weights", weights, ("balanced",))
+            if self.prior is None:
+                raise ParameterError.of(
+                    "weights", "'balanced' need the classes' shares, which prior='even' left out; give numbers instead"
+                )
+            return np.asarray(1 / np.array(self.prior))
+        listed = [] if weights is None else [positive_number("a weight", weight) for weight in weights]
+        if len(listed) != len(self.classes):
+            raise ParameterError.of("weights", f"must be one for each of {len(self.classes)} classes, got {weights!r}")
+        return np.array(listed)
+
+    def probability(self, points: ArrayLike, outside: str = "clip") -> Floats:
         """``(m, classes)``: the chances of each class, for the logistic loss.
 
         With more than two classes, the one-against-the-rest chances are brought to sum 1.
@@ -210,43 +257,60 @@ class MachineRelease(Shown, Release):
             low, high = (self.response.to_range(np.clip(v, -1, 1)) for v in (low, high))
         return (low[:, 0], high[:, 0]) if self.response.outputs == 1 else (low, high)
 
-    def certain(self, points: ArrayLike, confidence: float = 0.95, outside: str = "refuse") -> NDArray[np.bool_]:
-        """``(m,)``: whether the label is surely the one that no noise would have given.
+    def certain(
+        self, points: ArrayLike, confidence: float = 0.95, outside: str = "clip", weights: Weights = None
+    ) -> NDArray[np.bool_]:
+        """``(m,)``: whether the label (with these ``weights``) is surely the one that no noise would have given.
 
         Formal guarantee: with probability at least ``confidence`` over the noise, it is so at every point that is said
         to be certain.
         """
         if self.classes is None:
             raise ParameterError("certainty is about labels; for a regression use band()")
-        low, high = self.band(points, confidence, outside)
-        if low.ndim == 1:
-            return np.asarray((low > 0) | (high <= 0))
-        best = self.decision(points, outside).argmax(axis=1)
+        limits, outputs = self.band(points, confidence, outside), self.response.outputs
+        low, high = (self._leaning(limit.reshape(-1, outputs), weights) for limit in limits)
+        if outputs == 1:
+            return np.asarray((low > 0) | (high <= 0))[:, 0]
+        best = self._leaning(self.decision(points, outside), weights).argmax(axis=1)
         rows = np.arange(len(best))
         others = high.copy()
         others[rows, best] = -np.inf
         return np.asarray(low[rows, best] > others.max(axis=1))
 
+    def everywhere(self) -> Any:
+        """Public points all over the box, in user units."""
+        return decoded(self.box, self.handed.spread())
+
     def certain_share(self, confidence: float = 0.95) -> float:
         """The share of the box, on points spread evenly over it, where the label is certain."""
-        return float(self.certain(self.handed.spread(), confidence).mean())
+        return float(self.certain(self.everywhere(), confidence).mean())
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What ``linear()`` has slopes of: columns of numbers, and each category of the others."""
+        return terms_of(self.box)[0]
 
     def linear(self) -> tuple[Floats, Floats]:
-        """``(outputs, d)`` slopes and ``(outputs,)`` intercepts in user units, of a linear kernel.
+        """``(outputs, terms)`` slopes and ``(outputs,)`` intercepts in user units, of a linear kernel.
 
-        They give a classifier's decision, and a regression's prediction before it is clipped to its range.
+        They give a classifier's decision, and a regression's prediction before it is clipped to its range. The slope of
+        a category (``terms`` has them in order) is what is added where a record has it.
         """
         kernel, box = self.handed.features.kernel, self.box
         own = self.handed.features.nodes is None and self.handed.lattice is None
         if not isinstance(kernel, LinearKernel) or not own:
             raise ParameterError("slopes are for a linear kernel in its own coordinates")
-        slopes, constant = self.weights[:, : box.dimension], self.weights[:, box.dimension :].sum(axis=1)
+        matrix = terms_of(box)[1]
+        slopes, constant = self.weights[:, : matrix.shape[1]] @ matrix.T, self.weights[:, matrix.shape[1] :].sum(axis=1)
         intercept = constant * kernel.constant
+        if self.handed.prior is not None:
+            intercept = intercept + self.handed.prior.offsets
         if box.max_norm is not None:
             slopes = slopes / box.max_norm
         else:
-            slopes = slopes / (box.high - box.low)
-            intercept = intercept - slopes @ (box.low / 2 + box.high / 2)
+            width, middle = units_of(box)
+            slopes = slopes / width
+            intercept = intercept - slopes @ middle
         if self.classes is not None:
             return slopes, intercept
         low, high = self.response.to_range(np.array([-1.0, 1.0]))
@@ -283,11 +347,12 @@ class MachineRelease(Shown, Release):
             "loss": handed.loss,
             "objective": None if handed.objective is None else handed.objective.to_json(),
             **({} if handed.recipe is None else {"learner": vars(handed.recipe)}),
+            **({} if handed.prior is None else {"prior": handed.prior.to_json()}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        later = {"learner"} & {*fields}  # the first files had none
+        later = {"learner", "prior"} & {*fields}  # the first files had none
         exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective", *later}, "the content")
         kernel = kernel_from_json(fields["kernel"], arrays.get("landmarks"))
         linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
@@ -304,13 +369,28 @@ class MachineRelease(Shown, Release):
         lattice = None if fields["basis"] is None else basis_from_json(fields["basis"])
         if lattice is not None and not isinstance(lattice, Bernstein):
             raise ParameterError("a learner's lattice must be sf.Bernstein")
-        response, recipe = response_from_json(fields["response"]), None
-        if later:
+        response, recipe, prior = response_from_json(fields["response"]), None, None
+        if "learner" in later:
             recipe = Recipe.from_json(fields["learner"])
-        handed, weights = Handed(features, lattice, response, str(fields["loss"]), None, recipe), arrays["coefficients"]
+        if "prior" in later:
+            prior = prior_from_json(fields["prior"], response, granted_of(common["guarantee"]))
+        handed = Handed(features, lattice, response, str(fields["loss"]), None, recipe, prior)
+        weights = arrays["coefficients"]
         if weights.shape != (response.outputs, handed.size()) or common["law"].size != weights.size:
             raise ParameterError("the noise law, the features and the coefficients differ in size")
         if fields["objective"] is not None:
-            noise = objective_from_json(fields["objective"], common, features, response.outputs)
+            noise = objective_from_json(fields["objective"], common, handed)
             handed = replace(handed, objective=noise)
         return cls(**checked_learner(common, handed, kernel is None), handed=handed, weights=weights)
+
+
+def units_of(box: Box) -> tuple[Floats, Floats]:
+    """``(terms,)``: the width and the middle of each column of numbers; a category is one of its own."""
+    found: list[tuple[float, float]] = []
+    for column in box.columns:
+        if isinstance(column, Categorical):
+            found += [(1.0, 0.0)] * len(column.categories)
+        else:
+            found.append((column.high - column.low, column.low / 2 + column.high / 2))
+    width, middle = np.array(found).T
+    return width, middle

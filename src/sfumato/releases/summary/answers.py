@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, ndtri
 
 from sfumato.core.calibration import NoiseLaw
 from sfumato.laws import noise_deviation
-from sfumato.releases.uncertainty import DRAWS, coverage_rank, simulated_sums
+from sfumato.releases.uncertainty import DRAWS, coverage_rank, simulated_sums, tail_width
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +39,10 @@ class Answer:
     known
         How ``approximation`` is known: ``"proved"``; ``"promised"``, by a stated smoothness; or ``"seen"``, for a
         Python function, of which nobody knows what it does between the public points at which it was looked at.
+    softness
+        Where the question has softened edges, their deviation by column: the answer is about these.
+    sharp
+        Limits for the share within the sharp edges, with the same confidence; None where no edge is softened.
     """
 
     value: Any
@@ -49,6 +51,8 @@ class Answer:
     approximation: Any
     confidence: float
     known: str = "proved"
+    softness: Mapping[str, float] = field(default_factory=dict)
+    sharp: tuple[float, float] | None = None
 
     def __float__(self) -> float:
         return float(self.value)
@@ -58,8 +62,17 @@ class Answer:
             return f"<Answer to {np.size(self.value)} questions, errors up to {float(np.max(self.error)):.3g}>"
         return (
             f"<Answer {self.value:.6g} +- {self.error:.3g} ({100 * self.confidence:g} %; noise sd {self.noise_sd:.3g}, "
-            f"approximation {self.approximation:.3g}{_WORDS[self.known]})>"
+            f"approximation {self.approximation:.3g}{_WORDS[self.known]}){self._edges}>"
         )
+
+    @property
+    def _edges(self) -> str:
+        """What softened edges do to it."""
+        if not self.softness:
+            return ""
+        widths = ", ".join(f"{name} {width:.3g}" for name, width in self.softness.items())
+        limits = "" if self.sharp is None else f"; within the sharp edges {self.sharp[0]:.3g} to {self.sharp[1]:.3g}"
+        return f", softened edges ({widths}){limits}"
 
     def interval(self) -> tuple[Any, Any]:
         """Lower and upper limits."""
@@ -76,7 +89,7 @@ class Answer:
         """The same answer with its value and its three errors changed alike: reshaped, or scaled."""
         parts = (self.value, self.error, self.noise_sd, self.approximation)
         value, error, noise_sd, approximation = (plain(change(np.asarray(part))) for part in parts)
-        return Answer(value, error, noise_sd, approximation, self.confidence, self.known)
+        return replace(self, value=value, error=error, noise_sd=noise_sd, approximation=approximation)
 
 
 def plain(values: Any) -> Any:
@@ -97,25 +110,9 @@ def half_widths(law: NoiseLaw, weights: Floats, confidence: float, of: int = 0) 
     """
     length = np.linalg.norm(weights, axis=1)
     rounding = law.step * np.abs(weights).sum(axis=1)  # the law on the grid and its continuous limit
-    if law.kind == "gaussian":
-        return np.asarray(length * law.deviation * -float(ndtri((1 - confidence) / 2)) + rounding)
+    largest = np.abs(weights).max(axis=1, initial=0.0)
     used = np.flatnonzero(np.abs(weights).max(axis=0, initial=0.0) > 0)
     rank = coverage_rank(confidence)
-    if rank <= DRAWS and len(used) * max(of, len(weights)) <= _WORK and len(used) <= 20_000:
+    if law.kind != "gaussian" and rank <= DRAWS and len(used) * max(of, len(weights)) <= _WORK and len(used) <= 20_000:
         return np.asarray(simulated_sums(law, weights[:, used], rank) + rounding)
-    return np.asarray(_bounded(law, weights, length, 1 - confidence) + rounding)
-
-
-def _bounded(law: NoiseLaw, weights: Floats, length: Floats, miss: float) -> Floats:
-    """Chernoff: uniform numbers and directions have lighter tails than Gaussian ones of the same variance."""
-    if law.kind == "laplace":
-        largest = np.abs(weights).max(axis=1)
-        # log E exp(l X) <= l^2 s^2 |w|^2 / (1 - l^2 s^2 max^2); the best of a few l.
-        size = np.maximum(largest, 1e-300) * law.deviation
-        shares = np.linspace(0.02, 0.98, 49)[:, None] / size
-        bounds = (math.log(2 / miss) + (shares * length * law.deviation) ** 2 / (1 - (shares * size) ** 2)) / shares
-        return np.asarray(np.where(length > 0, bounds.min(axis=0), 0.0))
-    order = law.size + 1 if law.kind == "linf" else law.size
-    radius = law.deviation * float(gammaincinv(order, 1 - miss / 10))
-    spread = 1 / 3 if law.kind == "linf" else 1 / law.size
-    return np.asarray(length * radius * math.sqrt(2 * spread * math.log(2 / (0.9 * miss))))
+    return np.asarray(tail_width(law, length, largest, 1 - confidence) + rounding)

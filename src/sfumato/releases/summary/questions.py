@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 
 from sfumato.bases.moments.cosine import IndexSet
-from sfumato.bases.moments.quadrature import Query, line_coefficients, nested_axis, to_user
-from sfumato.checks import finite_number, one_of, positive_number, probability, shown
-from sfumato.core.box import Box, Categorical, Interval
+from sfumato.bases.moments.quadrature import LARGEST_TENSOR, Axis, Query, line_coefficients, nested_axis, to_user
+from sfumato.bases.unit import as_numbers, number_of
+from sfumato.checks import did_you_mean, finite_number, one_of, positive_number, probability, shown
+from sfumato.core.box import Box, Categorical, Date, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.summary.answers import Answer
-from sfumato.releases.summary.models import Model, fit_linear, fit_logistic
+from sfumato.releases.summary.edges import Range
+from sfumato.releases.summary.models import Model, fit_linear, fit_logistic, nearest_measure
 
 Floats = NDArray[np.float64]
 
@@ -189,28 +192,118 @@ class Questions(ABC):
     # --- products of functions of one column --------------------------------------------------------------
 
     def share(self, conditions: Mapping[str, Any], softness: Any = None, confidence: float = 0.95) -> Answer:
-        """The share of records that meet all conditions.
+        """The share of records that meet all conditions; of ranges, with softened edges.
+
+        ``answer.softness`` is how soft they are, and ``answer.sharp`` limits for the share within the sharp ones.
 
         Parameters
         ----------
         conditions
             For a categorical column a category, or a list of them (exact); for a numeric column a range
-            ``(low, high)``, either of which may be None (soft: a Gaussian edge, so that the question is a smooth one).
+            ``(low, high)``, either of which may be None (soft: a Gaussian edge, so that the question is a smooth one;
+            none where it is at or beyond the column's bounds).
         softness
             The deviation of soft edges in the column's units: a number, or a mapping from names; by default as sharp as
-            the summary can follow.
+            the summary can follow. ``0``: hard edges. The value then is the share that the nearest measure has there
+            (of at most four columns), and ``error`` reaches to the further of the limits of ``sharp``.
+
+        Formal guarantee: with probability at least ``confidence`` over the noise the share of records within the soft
+        edges is within ``error`` of ``value``; with the same probability the share of those within the sharp edges
+        lies between the limits of ``sharp``.
         """
+        if np.isscalar(softness) and softness == 0 and not isinstance(softness, bool | str):
+            return self._hard_share(conditions, confidence)
         places = self.places(list(conditions))
         parts = [self._condition(place, conditions[self.box.names[place]], softness) for place in places]
         weights, missed = self._separable(places, [axis for axis, _ in parts], 1.0, all(seen for _, seen in parts))
-        return self.linear(weights, missed, confidence).each(_first).within(0.0, 1.0)
+        found = self.linear(weights, missed, confidence).each(_first).within(0.0, 1.0)
+        edges = {name: one for name in conditions if (one := self._range(name, conditions[name])).sharp}
+        soft = {name: self._softness(name, softness) for name in edges}
+        return replace(found, softness=soft, sharp=self._sharp(conditions, edges, confidence) if edges else None)
+
+    def _hard_share(self, conditions: Mapping[str, Any], confidence: float) -> Answer:
+        """The share within hard edges under the nearest measure, with the limits that hold for the records."""
+        soft = self.share(conditions, None, confidence)
+        if soft.sharp is None:
+            return soft
+        places = self.places(list(conditions))
+        if len(places) > LARGEST_TENSOR:
+            raise ParameterError.of(
+                "softness", f"0 (hard edges) is for at most {LARGEST_TENSOR} columns, got {len(places)}: leave some out"
+            )
+        axes, measure = self._nearest(tuple(sorted(places)))
+        for place, axis in zip(sorted(places), axes, strict=True):
+            name = self.box.names[place]
+            measure = np.tensordot(self._inside(place, conditions[name], len(axis.nodes)), measure, axes=(0, 0))
+        value = float(np.clip(measure, *soft.sharp))
+        error = max(value - soft.sharp[0], soft.sharp[1] - value)
+        return replace(soft, value=value, error=error, approximation=max(0.0, error - soft.error), softness={})
+
+    def _nearest(self, places: tuple[int, ...]) -> tuple[list[Axis], Floats]:
+        """The nearest measure of these columns, worked out once."""
+        found: dict[Any, Any] = self.__dict__.setdefault("_measures", {})
+        if places not in found:
+            found[places] = nearest_measure(self, places)
+        return found[places]  # type: ignore[no-any-return]
+
+    def _inside(self, place: int, condition: Any, count: int) -> Floats:
+        """Which part of each of so many even cells of angles lies within a range; which categories are meant."""
+        kind, name = self.box.columns[place], self.box.names[place]
+        if isinstance(kind, Categorical):
+            wanted = condition if isinstance(condition, list | tuple | set) else [condition]
+            return np.array([float(category in wanted) for category in kind.categories])
+        arc, edges = self._range(name, condition), np.linspace(0, math.pi, count + 1)
+        overlap = np.minimum(edges[1:], arc.high) - np.maximum(edges[:-1], arc.low)
+        return np.asarray(np.clip(overlap * count / math.pi, 0.0, 1.0))
+
+    def _softness(self, name: str, softness: Any = None) -> float:
+        """The deviation of soft edges of a column: as asked for, or as sharp as the summary can follow."""
+        place = self.box.names.index(name)
+        kind, asked = self.box.columns[place], softness.get(name) if isinstance(softness, Mapping) else softness
+        assert isinstance(kind, Interval)
+        sharpest = (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place])
+        return sharpest if asked is None else positive_number("softness", asked)
+
+    def _range(self, name: str, condition: Any) -> Range:
+        """A condition on a column as a range; of categories, one without edges."""
+        kind = self.box.columns[self.box.names.index(name)]
+        if isinstance(kind, Interval):
+            ends = [None if end is None else _edge(kind, name, end) for end in condition]
+            return Range.of(ends, (kind.low, kind.high))
+        return Range.of((None, None), (0.0, 1.0))
+
+    def _sharp(
+        self, conditions: Mapping[str, Any], edges: Mapping[str, Range], confidence: float
+    ) -> tuple[float, float]:
+        """Limits for the share of records that meet conditions with sharp edges; ``edges`` proves that they hold."""
+        pairs: dict[str, tuple[Floats, Floats]] = {}  # below and above each condition; a range without edges is none
+        for place, name in zip(self.places(list(conditions)), conditions, strict=True):
+            if name in edges:
+                pairs[name] = edges[name].between(self.indices.shape[place])
+            elif isinstance(self.box.columns[place], Categorical):
+                pairs[name] = (self._condition(place, conditions[name], None)[0][0],) * 2
+        above = self._product({name: high for name, (_, high) in pairs.items()})
+        terms = [
+            self._product({name: low if name == one else high for name, (low, high) in pairs.items()}) for one in edges
+        ]
+        less = len(terms) - 1
+        below = sum(w for w, _ in terms) - less * above[0], sum(m for _, m in terms) + less * above[1]
+        both = (1 + probability("confidence", confidence)) / 2  # each limit may fail half as often
+        ends = [self.linear(weights, missed, both).each(_first).interval() for weights, missed in (below, above)]
+        low, high = (float(np.clip(end, 0.0, 1.0)) for end in (ends[0][0], ends[1][1]))
+        return min(low, high), high
+
+    def _product(self, axes: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+        """Weights of a product of functions of one column each, and what the summary leaves out of it."""
+        return self._separable(self.places(list(axes)), [axis[None, :] for axis in axes.values()])
 
     def count(self, conditions: Mapping[str, Any], softness: Any = None, confidence: float = 0.95) -> Answer:
         """The same as a number of records, where their number is public."""
         if self.rows is None:
             raise ParameterError("the number of records is private under this guarantee: ask for a share")
-        rows = float(self.rows)
-        return self.share(conditions, softness, confidence).each(lambda part: rows * part)
+        rows, found = float(self.rows), self.share(conditions, softness, confidence)
+        sharp = None if found.sharp is None else (rows * found.sharp[0], rows * found.sharp[1])
+        return replace(found.each(lambda part: rows * part), sharp=sharp)
 
     def kde(self, points: ArrayLike, bandwidth: Any, columns: Any = None, confidence: float = 0.95) -> Answer:
         """A Gaussian kernel density estimate at ``(m, d)`` points, for any bandwidth (a number or one per column).
@@ -220,7 +313,7 @@ class Questions(ABC):
         places = self._numeric(columns)
         if columns is None and len(places) < self.box.dimension:
             raise ParameterError("name the columns of the density: columns=[...]; it needs numeric ones")
-        where = _numbers("points", points)
+        where = _numbers("points", points, Box({self.box.names[j]: self.box.columns[j] for j in places}))
         where = where.reshape(-1, 1) if where.ndim <= 1 and len(places) == 1 else where
         if where.ndim != 2 or where.shape[1] != len(places) or not np.isfinite(where).all():
             raise ParameterError(f"points must be finite numbers of shape (m, {len(places)}), got shape {where.shape}")
@@ -265,22 +358,22 @@ class Questions(ABC):
             wanted = condition if isinstance(condition, list | tuple | set) else [condition]
             for category in wanted:
                 if category not in kind.categories:
-                    raise ParameterError(f"{category!r} is no category of column {name!r}: {list(kind.categories)}")
+                    near = did_you_mean(category, kind.categories)
+                    raise ParameterError(
+                        f"{category!r} is no category of column {name!r}: {list(kind.categories)}{near}"
+                    )
             chosen = [i for i, category in enumerate(kind.categories) if category in wanted]
             return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :]), True
         if not isinstance(condition, list | tuple) or len(condition) != 2:
             raise ParameterTypeError(
                 f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
             )
-        soft = softness.get(name) if isinstance(softness, Mapping) else softness
-        width = (
-            (kind.high / 2 - kind.low / 2) * min(1.0, SOFTNESS / self.indices.shape[place]) if soft is None else soft
-        )
-        nodes, seen = self._nodes(place, positive_number("softness", width))
+        width = self._softness(name, softness)
+        nodes, seen = self._nodes(place, width)
         value = np.ones(1)
-        for end, sign in zip(condition, (1, -1), strict=True):
-            if end is not None:
-                edge = finite_number(f"an end of the range of {name!r}", end)
+        for end, bound, sign in zip(condition, (kind.low, kind.high), (1, -1), strict=True):
+            edge = bound if end is None else _edge(kind, name, end)
+            if sign * (edge - bound) > 0:  # beyond the bounds there is nobody to be told apart
                 value = value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * width))) / 2
         return line_coefficients(np.broadcast_to(value, nodes.shape)[None, :]), seen
 
@@ -351,9 +444,15 @@ class Questions(ABC):
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
 
 
-def _numbers(name: str, given: Any) -> Floats:
+def _edge(kind: Interval, name: str, end: Any) -> float:
+    """An end of a range of a column, in days where it is a date."""
+    return number_of(kind, end) if isinstance(kind, Date) else finite_number(f"an end of the range of {name!r}", end)
+
+
+def _numbers(name: str, given: Any, box: Box | None = None) -> Floats:
+    """Public numbers; in the units of a box, where dates are days."""
     try:
-        return np.asarray(given, dtype=np.float64)
+        return np.asarray(given, dtype=np.float64) if box is None else as_numbers(box, given)
     except (TypeError, ValueError):
         raise ParameterTypeError(f"{name} must be numbers, got {shown(given)}") from None
 

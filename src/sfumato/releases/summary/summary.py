@@ -24,7 +24,7 @@ from sfumato.bases.moments.quadrature import (
     query_values,
     sparse_coefficients,
 )
-from sfumato.checks import one_of, probability, shown
+from sfumato.checks import did_you_mean, one_of, probability, shown
 from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -212,7 +212,8 @@ class SummaryRelease(Shown, Questions, Release):
         names = (columns,) if isinstance(columns, str) else tuple(columns)
         for name in names:
             if name not in self.box.names:
-                raise ParameterError(f"column {name!r} is unknown; the summary has {list(self.box.names)}")
+                near = did_you_mean(name, self.box.names)
+                raise ParameterError(f"column {name!r} is unknown; the summary has {list(self.box.names)}{near}")
         if not names or len({*names}) < len(names):
             raise ParameterError(f"columns must be different names, one or more, got {list(names)!r}")
         return tuple(self.box.names.index(name) for name in names)

@@ -21,10 +21,11 @@ from sfumato.bases.density.kernel import GaussianKernel
 from sfumato.bases.density.mixture import check_points, node_positions
 from sfumato.bases.density.prediction import Prediction, predict, search
 from sfumato.bases.density.reconstruction import PolynomialReconstruction, reconstruction
+from sfumato.bases.density.rule import choose, noise_to_mass
 from sfumato.bases.density.shares import apply_shares, certify_masses, check_table, shape_of_cells
 from sfumato.bases.lattice.bernstein import Bernstein
 from sfumato.bases.unit import to_unit
-from sfumato.checks import finite_number, one_of, positive_integer, positive_number, shown
+from sfumato.checks import did_you_mean, finite_number, one_of, positive_integer, positive_number, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
@@ -37,13 +38,15 @@ from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Counts
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.faces.views import check_numeric
 from sfumato.laws import noise_deviation
 from sfumato.releases.density.density import Choice, DensityRelease
 from sfumato.releases.density.grouped import INDEPENDENT, GroupedDensityRelease
 from sfumato.releases.density.masses import NoisyMasses
+from sfumato.releases.file.container import LARGEST_ARRAYS, MOST_PARTS
 from sfumato.releases.uncertainty import half_width_of, mean_largest
 from sfumato.targets.base import Errors, Published, Target
-from sfumato.targets.density.bandwidth import rule_of_thumb
+from sfumato.targets.density.bandwidth import DROWNED, rule_of_thumb
 from sfumato.targets.density.scores import cross_validation, noise_energy, reconstruction_miss
 from sfumato.targets.density.tuned import Tuned
 
@@ -117,8 +120,8 @@ class KDE(Target):
         if self.by not in box.names or not isinstance(box.columns[box.names.index(self.by)], Categorical):
             raise ParameterError.of(
                 "by",
-                f"must name a categorical column of the box ({list(box.names)}), got by={self.by!r}; "
-                f"declare it as {{{self.by!r}: sf.Categorical([...])}}",
+                f"must name a categorical column of the box ({list(box.names)}), got by={self.by!r}"
+                f"{did_you_mean(self.by, box.names)}; declare it as {{{self.by!r}: sf.Categorical([...])}}",
             )
         columns = {n: c for n, c in zip(box.names, box.columns, strict=True) if n != self.by}
         return Box(columns, max_norm=box.max_norm)
@@ -218,8 +221,22 @@ class KDE(Target):
             check_table(basis, domain, axis, cells)
         if isinstance(basis, MassLattice):
             check_points(domain, self.gaussian(domain), basis)
+        self._check_file(basis, box)
         if isinstance(basis, Bernstein) and not self.gaussian(self.domain(box)).diagonal:
             raise ParameterError("sf.Bernstein needs a bandwidth per column; use basis='auto' with a bandwidth matrix")
+
+    def _check_file(self, basis: Basis, box: Box) -> None:
+        """Refuse more groups than one file holds, before anything is paid."""
+        domain, groups = self.domain(box), len(self.groups(box))
+        nodes = math.prod(len(axis) for axis in node_positions(domain, self.gaussian(domain)))
+        most = min(MOST_PARTS, LARGEST_ARRAYS // (8 * (nodes + basis.size(domain))))
+        if groups > most:
+            raise ParameterError.of(
+                "by", f"must have at most {most} categories with this bandwidth, got {groups}: publish some at a time"
+            )
+
+    def check_drawable(self, box: Box, basis: Any) -> None:
+        check_numeric(self.domain(box))
 
     def check_law(self, law: NoiseLaw) -> None:
         super().check_law(law)
@@ -232,14 +249,25 @@ class KDE(Target):
         return basis.size(self.domain(box)) * len(self.groups(box))
 
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> MassLattice:
-        """The lattice of least predicted error."""
+        """The lattice of least regret for what the projection makes of it; without one, of least predicted error."""
+        if self.post == "none":
+            return self.linear_basis(box, n, privacy)
+        domain = self.domain(box)
+        cells = shape_of_cells(domain, len(self.groups(box)))
+        return chosen(domain, self.gaussian(domain), privacy, self._rows_of_one(box, n), cells)
+
+    def linear_basis(self, box: Box, n: int | None, privacy: Privacy) -> MassLattice:
+        """The lattice of least predicted error for a linear reconstruction."""
         return min(self._predictions(box, n, privacy), key=lambda p: p.error).basis
+
+    def _rows_of_one(self, box: Box, n: int | None) -> int:
+        """How many rows a group may have."""
+        return max(1, self._rows(n) // len(self.groups(box)))
 
     def _predictions(
         self, box: Box, n: int | None, privacy: Privacy, bases: Sequence[MassLattice] | None = None
     ) -> list[Prediction]:
-        domain = self.domain(box)
-        rows = max(1, self._rows(n) // len(self.groups(box)))
+        domain, rows = self.domain(box), self._rows_of_one(box, n)
         return predictions(domain, self.gaussian(domain), privacy, rows, None if bases is None else tuple(bases))
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
@@ -316,10 +344,13 @@ class KDE(Target):
         if not isinstance(basis, MassLattice):
             errors = self.predict(basis, published.box, published.law, rows, 0.95)
             return Choice(repr(basis), False, math.hypot(errors.mean_noise, errors.approximation or 0.0), reason)
-        found = self._predictions(published.box, rows, published.privacy, [basis] if reason else None)
+        alone = bool(reason) or self.post == "simplex"
+        found = self._predictions(published.box, rows, published.privacy, [basis] if alone else None)
         own = next(p for p in found if p.basis == basis)
         if reason:
             return Choice(repr(basis), False, own.error, reason)
+        if alone:
+            return Choice(repr(basis), True, own.error, self._ruled(published, own))
         best: dict[str, float] = {}
         for prediction in found:
             name = type(prediction.basis).__name__
@@ -330,6 +361,16 @@ class KDE(Target):
             f"{list(domain.names)}; {beside}"
         )
         return Choice(repr(basis), True, own.error, why)
+
+    def _ruled(self, published: Published, own: Prediction) -> str:
+        """The rule in words."""
+        domain = self.domain(published.box)
+        kernel, rows = self.gaussian(domain), self._rows_of_one(published.box, published.rows)
+        noise = noise_to_mass(domain, kernel, noise_per_record(published.privacy) / rows)
+        return (
+            f"least regret over made-up data, from smooth to points of mass, where noise is {noise:.3g} of the mean "
+            f"mass within a bandwidth; predicted without projection: error {own.error:.3g} (noise {own.noise:.3g})"
+        )
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         return (
@@ -358,6 +399,19 @@ def predictions(
     return predict(domain, kernel, bases, rows, deviation)
 
 
+@lru_cache(maxsize=64)
+def chosen(domain: Box, kernel: GaussianKernel, privacy: Privacy, rows: int, cells: tuple[int, ...]) -> MassLattice:
+    """The lattice by the rule.
+
+    Shares among several points need less Gaussian noise: the rule is asked again with what its first answer needs.
+    """
+    deviation = noise_per_record(privacy) / rows
+    found = choose(domain, kernel, deviation, cells)
+    if privacy.rho is None and privacy.delta == 0:
+        return found
+    return choose(domain, kernel, deviation * found.longest(domain, node_positions(domain, kernel)), cells)
+
+
 def noise_per_record(privacy: Privacy) -> float:
     """The standard deviation of the noise in a mass, in records, when a record has norm one."""
     records = float(rows_per_unit(privacy.unit))
@@ -366,7 +420,7 @@ def noise_per_record(privacy: Privacy) -> float:
         unit = Certificate("l1", records * (2 if replacing else 1), privacy.neighbours, "proved", "binning")
     else:
         unit = Certificate("l2", records * (math.sqrt(2) if replacing else 1), privacy.neighbours, "proved", "binning")
-    return noise_deviation(calibrate(unit, 1, privacy)[0])
+    return min(noise_deviation(calibrate(unit, 1, privacy)[0]), DROWNED)
 
 
 def _frozen(bandwidth: Any, depth: int = 0) -> Any:

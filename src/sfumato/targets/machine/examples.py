@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.machine.coordinates import coded
 from sfumato.bases.machine.landmarks import FeatureMap
 from sfumato.core.box import Box, Categorical
 from sfumato.core.whole import Sealed
@@ -56,11 +57,12 @@ class LabelledFeatures:
         """Cleaned records and their targets."""
         dimension, targets = len(columns) - 1, self._targets(columns[-1])
         numbers = np.empty((len(targets), dimension + self.response.outputs))
-        np.stack(columns[:-1], axis=1, out=numbers[:, :dimension])
+        for place, (kind, values) in enumerate(zip(self.map.box.columns, columns, strict=False)):
+            numbers[:, place] = places_of(values, kind) if isinstance(kind, Categorical) else values
         numbers[:, dimension:] = targets
         if self.every > 1:
             numbers = numbers[hashed(numbers) % np.uint64(self.every) == 0]
-        numbers[:, :dimension] = self.map.box.clean(numbers[:, :dimension])
+        numbers[:, :dimension] = coded(self.map.box).clean(numbers[:, :dimension])
         return numbers
 
     def _targets(self, values: Any) -> Floats:
@@ -81,7 +83,7 @@ class LabelledFeatures:
 
         Always the same shape, so that a row of a matrix product cannot depend on how many others there are.
         """
-        box, dimension = self.map.box, self.map.box.dimension
+        box, dimension = coded(self.map.box), self.map.box.dimension
         known = np.full((BLOCK, self.response.outputs), np.nan)
         known[: len(numbers)] = numbers[:, dimension:]
         known[: len(numbers)][np.isnan(numbers[:, :dimension]).any(axis=1)] = np.nan
@@ -95,6 +97,13 @@ class LabelledFeatures:
         if some:
             features[silent] = 0.0
         return [features, known]
+
+
+def places_of(values: Any, kind: Categorical) -> Floats:
+    """Categories as their places in their list; NaN for what was not declared or is missing."""
+    place = positions(values, kind).astype(np.float64)
+    place[place < 0] = np.nan
+    return place
 
 
 def hashed(numbers: Floats) -> NDArray[np.uint64]:

@@ -57,6 +57,8 @@ class Gradient(OverFeatures):
         The weights: ``(features, 4 * outputs)`` whole numbers, and for each output what the first of them count.
     tables
         Of curvature: none, one, or three, which have twice the digits.
+    offsets
+        What is added to each output: public numbers.
     """
 
     features: Features
@@ -67,6 +69,7 @@ class Gradient(OverFeatures):
     slices: bytes
     unit: tuple[float, ...]
     tables: int = 0
+    offsets: tuple[float, ...] = ()
     largest = 2**40  # features and slices of slopes have 20 bits
 
     @property
@@ -91,6 +94,7 @@ class Gradient(OverFeatures):
         with np.errstate(all="ignore"):  # a warning that depends on values would be an output
             product = features @ slices  # exact
             parts = [product[:, i * outputs : (i + 1) * outputs] * (unit * step / SLICE**i) for i in range(SLICES)]
+            parts += [np.array(self.offsets)] if self.offsets else []
             at, sign = _arguments(loss, targets, parts)
             slope = np.clip(loss.slope(at), -self.top, self.top)
             total[:slopes] += (features.T @ _slope_slices(slope * sign, self.top)).astype(np.int64).ravel()

@@ -15,19 +15,21 @@ def LogisticRegression(  # noqa: N802 a target, and named as one
     *,
     response: str = "label",
     classes: Sequence[Any] | None = None,
-    constant: float = 1.0,
+    constant: float | None = None,
     **settings: Any,
 ) -> KernelMachine:
     """Publish a logistic regression of the declared classes; more than two are told apart one against the rest.
 
-    ``C`` multiplies the mean loss. The intercept is the weight of a constant feature of value ``constant`` and is
-    penalised like the others; 0 leaves it out. Other settings are those of ``sf.KernelMachine``.
+    ``C`` multiplies the mean loss. The intercept is the logit of the classes' shares (``prior``) and the weight of a
+    constant feature of value ``constant``, which is penalised like the others: 0 leaves it out, None chooses it by the
+    box. Other settings are those of ``sf.KernelMachine``.
 
-    >>> LogisticRegression(response="ill", classes=["no", "yes"]).kernel
-    LinearKernel(constant=1.0)
+    >>> LogisticRegression(response="ill", classes=["no", "yes"]).loss
+    logistic
     """
     _refuse_intercepts(settings)
-    return KernelMachine("logistic", LinearKernel(constant), C, response, classes, **settings)
+    kernel = "linear" if constant is None else LinearKernel(constant)
+    return KernelMachine("logistic", kernel, C, response, classes, **settings)
 
 
 def Ridge(  # noqa: N802

@@ -6,16 +6,20 @@ by strong convexity; objective noise is put into what is minimised, where the da
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
 from sfumato.bases.lattice.bernstein import Bernstein
-from sfumato.bases.machine.kernels import LinearKernel, UserKernel, kernel_of
-from sfumato.bases.machine.landmarks import Coordinates, Landmarks, kappa_of, reach_of
+from sfumato.bases.machine.coordinates import reach_of
+from sfumato.bases.machine.kernels import RBF, Kernel, LinearKernel, Precomputed, UserKernel, kernel_of
+from sfumato.bases.machine.landmarks import Coordinates, Landmarks, kappa_of
 from sfumato.bases.machine.learner import Learner, certify_learner, unfit
 from sfumato.bases.machine.losses import Hinge, Loss, SmoothedHuber, Squared, loss_of
 from sfumato.checks import one_of, positive_integer, positive_number
@@ -26,18 +30,31 @@ from sfumato.core.mechanism import Private, draw_objective
 from sfumato.core.privacy import Privacy
 from sfumato.engines.engine import Engine, Records
 from sfumato.errors import ParameterError
+from sfumato.faces.views import check_groups
 from sfumato.releases.machine.machine import Handed, MachineRelease, Recipe
+from sfumato.releases.machine.prior import Prior, known_prior
 from sfumato.releases.machine.response import Response
-from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.base import Errors, Measured, Published, Step, Target
+from sfumato.targets.machine.choice import (
+    Chosen,
+    best_rank,
+    best_strength,
+    gaussians_for,
+    linear_for,
+    ranks_of,
+    usual_bend,
+)
 from sfumato.targets.machine.examples import FixedPoint, Labelled
 from sfumato.targets.machine.learner import (
-    best_rank,
     features_of,
     predicted_noise,
-    public_strength,
+    prior_share,
     reference_misses,
 )
 from sfumato.targets.machine.solver import Problem, minimise
+from sfumato.targets.statistic import Statistic
+
+Floats = NDArray[np.float64]
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
 _DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
@@ -54,11 +71,14 @@ class KernelMachine(Target):
         ``"hinge"``, ``"logistic"``, ``"squared"``, ``"huber"`` (smoothed), ``"smoothed-hinge"``, or an object such as
         ``sf.SmoothedHuber(threshold=0.5)`` or ``sf.UserLoss(...)``.
     kernel
-        ``"rbf"``, ``"matern"``, ``"polynomial"``, ``"linear"``, or an object such as ``sf.RBF(gamma=0.5)``; it acts on
-        features in box widths from the box's middle, or on ``x / max_norm`` where the box has a ``max_norm``.
+        ``"auto"`` (linear, or in few columns an RBF of a width by a public rule), ``"rbf"``, ``"matern"``,
+        ``"polynomial"``, ``"linear"``, or an object such as ``sf.RBF(gamma=0.5)``; it acts on
+        features in box widths from the box's middle, or on ``x / max_norm`` where the box has a ``max_norm``. It sees
+        a category as the corner of a simplex whose corners are one box width apart: one-hot, and centred.
     C
         How much the *mean* loss weighs. scikit-learn's ``C`` multiplies the *sum*: this one is n times theirs.
-        ``"auto"`` follows a public rule (number of rows, kernel, privacy).
+        ``"auto"`` is that of least predicted error: by the number of rows, the box, the kernel, the privacy, and the
+        classes' published shares.
     response
         The column to predict; of an ``(X, y)`` pair, y.
     classes, range
@@ -71,6 +91,10 @@ class KernelMachine(Target):
         A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
         record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
         the objective assumes that there are no more than that, and then the guarantee says so.
+    prior
+        The classes' shares, which a logistic loss starts from and which thresholds and weights of classes need.
+        ``"auto"``: noisy counts of the classes are published first, for a small share of the grant; a list: you know
+        them without looking at the data; ``"even"``: none. Other losses have none.
 
     Formal guarantee: ``certificate`` bounds what one record can move (docs/proofs/regularised-erm.md); objective noise
     is private by docs/proofs/objective.md.
@@ -87,16 +111,21 @@ class KernelMachine(Target):
     range: tuple[float, float] | None = None
     mechanism: str = "auto"
     expected_rows: int | None = None
+    prior: Any = "auto"
     learner: Learner | None = field(default=None, repr=False)  # by ``settled``, not by callers
+    rank: int | None = field(default=None, repr=False)
+    left_open: bool = field(default=False, repr=False)  # whether C was
 
     bases = (Landmarks, Coordinates, Bernstein)
+    work = "training"
 
     def __post_init__(self) -> None:
         told = Response(self.response, self.classes, self.range)  # type: ignore[arg-type]
         object.__setattr__(self, "classes", told.classes)
         object.__setattr__(self, "range", told.range)
         object.__setattr__(self, "loss", loss_of(self.loss))
-        object.__setattr__(self, "kernel", kernel_of(self.kernel))
+        if not isinstance(self.kernel, str) or self.kernel not in ("auto", "linear"):  # which wait for a box
+            object.__setattr__(self, "kernel", kernel_of(self.kernel))
         if isinstance(self.C, str):
             one_of("C", self.C, ("auto",))
         else:
@@ -104,11 +133,21 @@ class KernelMachine(Target):
         one_of("mechanism", self.mechanism, ("auto", "output", "objective"))
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
+        self._check_prior()
         wanted = "residual" if self.classes is None else "margin"
         if self.loss.on != wanted and not (wanted == "margin" and self.loss.on == "residual"):
             raise ParameterError(
                 f"loss={self.loss!r} needs classes=[...]; for a range use 'squared' or 'huber'", parameter="loss"
             )
+
+    def _check_prior(self) -> None:
+        if isinstance(self.prior, Prior) or (isinstance(self.prior, str) and self.prior in ("auto", "even")):
+            return
+        if isinstance(self.prior, str):
+            one_of("prior", self.prior, ("auto", "even"))
+        if self.classes is None or not self.loss.chances:
+            raise ParameterError.of("prior", f"is for loss='logistic' and classes, got loss={self.loss!r}")
+        object.__setattr__(self, "prior", known_prior(self.prior, self.told))
 
     @property
     def told(self) -> Response:
@@ -121,7 +160,8 @@ class KernelMachine(Target):
         return {self.response: self.told.column}
 
     def check_box(self, box: Box) -> None:
-        super().check_box(box)
+        if isinstance(self.kernel, Precomputed):
+            box.intervals()
         if self.response in box.names:
             raise ParameterError(
                 f"response={self.response!r} is also a column of the box: leave it out of the box, its classes or "
@@ -140,11 +180,26 @@ class KernelMachine(Target):
         possible = [m for m in options if refusals[m] is None]
         if not possible:
             raise ParameterError(str(refusals[options[-1]]), parameter="mechanism")
-        found = [self._with(m, box, n, privacy, basis) for m in possible]
-        found = [t for t in found if t.mechanism == "output" or t.settled_learner.affordable] or found[-1:]
-        if len(found) == 1 or isinstance(self.C, str):
-            return found[0]
-        return min(found, key=lambda t: t._forecast(basis, box, n, privacy))
+        found = [
+            self._with(m, kernel, box, n, privacy, basis) for m in possible for kernel in self._kernels(box, basis)
+        ]
+        able = [c for c in found if c[1].learner.mechanism == "output" or c[1].learner.affordable]
+        kernel, best = min(able or found[-1:], key=lambda c: c[1].error)
+        learner, left_open = best.learner, self.left_open or isinstance(self.C, str)
+        settled = replace(self, kernel=kernel, learner=learner, rank=best.rank, left_open=left_open)
+        return replace(settled, loss=learner.loss, C=learner.C, mechanism=learner.mechanism)
+
+    def _bend(self, loss: Loss) -> float:
+        return usual_bend(loss, None if self._prior is None else self._prior.shares)
+
+    def _kernels(self, box: Box, basis: Any) -> list[Kernel]:
+        """Those to choose among: the caller's, or what public rules consider."""
+        if isinstance(self.kernel, Kernel):
+            return [self.kernel]
+        linear = linear_for(box, self._prior is not None or self._may_ask)
+        if self.kernel == "linear" or isinstance(basis, Coordinates):
+            return [linear]
+        return gaussians_for(box) or [RBF()] if isinstance(basis, Landmarks) else [linear, *gaussians_for(box)]
 
     def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
         """Why a mechanism cannot serve, if so."""
@@ -156,20 +211,26 @@ class KernelMachine(Target):
         """A squared loss has no bounded slope, which noise in the objective needs: Huber's stands in."""
         return SmoothedHuber() if mechanism == "objective" and isinstance(self.loss, Squared) else self.loss
 
-    def _with(self, mechanism: str, box: Box, n: int | None, privacy: Privacy, basis: Any) -> KernelMachine:
-        """The same, settled on a mechanism."""
-        loss = self._loss_for(mechanism)
-        kappa, rows, outputs = self._kappa(box), max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
-        size = features_of(self.kernel, basis, box).size if isinstance(basis, Basis) else None
-        strength = self.C
-        if isinstance(strength, str):
-            strength = public_strength(loss, mechanism, kappa, rows, outputs, privacy, size)
-        learner = Learner(loss, strength, mechanism, kappa, rows, outputs, privacy)
-        return replace(self, loss=loss, C=strength, mechanism=mechanism, learner=learner)
+    def _with(
+        self, mechanism: str, kernel: Kernel, box: Box, n: int | None, privacy: Privacy, basis: Any
+    ) -> tuple[Kernel, Chosen]:
+        """The best learner with this mechanism and kernel, as far as public quantities tell."""
+        loss, kappa = self._loss_for(mechanism), kappa_of(kernel.largest(reach_of(box)))
+        rows, outputs = max(1, n or self.expected_rows or _EXPECTED_ROWS), self.told.outputs
+        usual = Coordinates() if isinstance(kernel, LinearKernel) else Landmarks()
+        features = features_of(kernel, basis if isinstance(basis, Basis) else usual, box)
+        ranks = (None,) if isinstance(basis, Basis) else ranks_of(features)
 
-    def _kappa(self, box: Box) -> float:
-        """The largest norm of a record's features."""
-        return kappa_of(self.kernel.largest(reach_of(box)))
+        def make(strength: float) -> Learner:
+            return Learner(loss, strength, mechanism, kappa, rows, outputs, privacy)
+
+        if isinstance(self.C, str):
+            return kernel, best_strength(features, ranks, make, self._bend(loss))
+        learner = make(self.C)
+        able = mechanism == "output" or learner.affordable
+        return kernel, best_rank(features, ranks, learner, self._bend(loss)) if able else Chosen(
+            learner, ranks[-1], math.inf
+        )
 
     @property
     def settled_learner(self) -> Learner:
@@ -180,6 +241,34 @@ class KernelMachine(Target):
     def door(self, privacy: Privacy) -> Privacy:
         return self.settled_learner.door(privacy)
 
+    def before(self, box: Box, n: int | None, privacy: Privacy, free: bool) -> Step | None:
+        """Noisy counts of the classes, where the loss has use for them."""
+        if not self._may_ask:
+            return None
+        rows = n or self.expected_rows or _EXPECTED_ROWS
+        own = Box({self.response: self.told.column})
+        return Step(Statistic("histogram", self.response), prior_share(rows, privacy), own)
+
+    def after(
+        self, measured: Measured, basis: Basis, box: Box, n: int | None, granted: Privacy, rest: Privacy
+    ) -> tuple[KernelMachine, Basis]:
+        """The same, starting from these counts: classes of unequal sizes bend a loss less, and want a smaller C."""
+        counts = tuple(measured.numbers.tolist())
+        told = replace(self, prior=Prior(counts, measured.law, measured.step.share))
+        if not self.left_open:
+            return told, basis
+        old, features = self.settled_learner, features_of(self.kernel, basis, box)
+        best = best_strength(features, (None,), partial(_stronger, old), told._bend(old.loss), old.C)
+        return replace(told, C=best.learner.C, learner=best.learner), basis
+
+    @property
+    def _may_ask(self) -> bool:
+        return isinstance(self.prior, str) and self.prior == "auto" and self.classes is not None and self.loss.chances
+
+    @property
+    def _prior(self) -> Prior | None:
+        return self.prior if isinstance(self.prior, Prior) else None
+
     # --- the pipeline -------------------------------------------------------------------------------------------
 
     def gather(self, records: Records, box: Box, engine: Engine) -> Labelled:
@@ -188,7 +277,10 @@ class KernelMachine(Target):
 
     def check_basis(self, basis: Basis, box: Box) -> None:
         super().check_basis(basis, box)
-        features_of(self.kernel, basis, box)
+        features_of(self._kernels(box, basis)[0], basis, box)
+
+    def check_drawable(self, box: Box, basis: Any) -> None:
+        check_groups(self.classes or (), "classes")
 
     def size(self, basis: Basis, box: Box) -> int:
         return self._size(basis, box) * self.told.outputs
@@ -200,8 +292,7 @@ class KernelMachine(Target):
         """The coordinates for a linear kernel; else as many whitened directions as lower the predicted error."""
         if isinstance(self.kernel, LinearKernel):
             return Coordinates()
-        features = features_of(self.kernel, Landmarks(), box)
-        return Landmarks(rank=best_rank(features, self.settled_learner))
+        return Landmarks(rank=self.rank)
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """Neighbours' minimisers are near each other, and so is what a solver leaves open: regularised-erm.md.
@@ -225,7 +316,8 @@ class KernelMachine(Target):
         digits = _DIGITS * np.linalg.norm(offset, axis=1)
         known = examples.known() if learner.guessed else 0
         weight = float(learner.weight(known))
-        problem = Problem(examples, learner.loss, scale * weight, steepest, offset)
+        priors = () if self._prior is None else tuple(self._prior.offsets.tolist())
+        problem = Problem(examples, learner.loss, scale * weight, steepest, offset, priors)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
             every = gathered.rows // rows  # of so many, one stands for all; together for no more than there are
@@ -273,7 +365,7 @@ class KernelMachine(Target):
         noise = learner.noise(features.size) if learner.mechanism == "objective" else None
         recipe = Recipe(self.loss.to_json(), learner.C, learner.rows)
         lattice = basis if isinstance(basis, Bernstein) else None
-        return Handed(features, lattice, self.told, self.loss.name, noise, recipe)
+        return Handed(features, lattice, self.told, self.loss.name, noise, recipe, self._prior)
 
     def finish(self, published: Published) -> MachineRelease:
         handed = self._handed(published.basis, published.box)
@@ -296,3 +388,7 @@ class KernelMachine(Target):
             ("response", self.response),
             ("mechanism", self.mechanism),
         )
+
+
+def _stronger(learner: Learner, strength: float) -> Learner:
+    return replace(learner, C=strength)

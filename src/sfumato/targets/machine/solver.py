@@ -11,7 +11,7 @@ steps, whose end is proved for the arithmetic that runs (docs/proofs/solver.md, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -57,13 +57,17 @@ class Examples(Protocol):
 
 @dataclass(frozen=True)
 class Problem:
-    """One regularised learner for each output; ``slope_bound`` bounds the slopes that can occur."""
+    """One regularised learner for each output; ``slope_bound`` bounds the slopes that can occur.
+
+    ``offset`` is a vector in the objective, ``priors`` what is added to each function before its loss.
+    """
 
     examples: Examples
     loss: Loss
     scale: float
     slope_bound: float
     offset: Floats
+    priors: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,9 +117,8 @@ def evaluate(problem: Problem, weights: Weights, *, curved: bool) -> Point:
     step, top = 2.0**examples.exponent, 2.0 ** math.frexp(problem.slope_bound)[1]
     slices, unit = weights.slices()
     tables = (3 if isinstance(loss, SmoothedHinge) and loss.width < SHARP else 1) if curved else 0
-    one = Gradient(
-        examples.features, loss, top, (outputs, size), examples.exponent, slices.tobytes(), tuple(unit.tolist()), tables
-    )
+    weighing = (slices.tobytes(), tuple(unit.tolist()), tables, problem.priors)
+    one = Gradient(examples.features, loss, top, (outputs, size), examples.exponent, *weighing)
     slopes, slacks, _ = one.ends
     numbers = examples.fold(one).doubles()
     total = numbers[:slopes].reshape(size, SLOPE_SLICES * outputs)
@@ -232,7 +235,7 @@ def _along_the_path(problem: Problem, weights: Weights, tolerance: float) -> Wei
     goal = tolerance**2 / 2 * (1 - 2.0**-20)
     width = 1.0
     while True:
-        rounded = Problem(problem.examples, SmoothedHinge(width), problem.scale, problem.slope_bound, problem.offset)
+        rounded = replace(problem, loss=SmoothedHinge(width))
         # On the path the slack is of the order of the width; a gradient much smaller than it needs is wasted effort.
         coarse = max(math.sqrt(goal), 0.1 * math.sqrt(width * problem.scale * problem.slope_bound))
         weights, point = _newton(rounded, weights, min(coarse, 0.3))

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
 import sfumato as sf
-from sfumato.bases.density.measure import ROUGHNESS, _bend, nearest_measure, smoothing_matrix, to_simplex
+from sfumato.bases.density.measure import _bend, nearest_measure, preference, smoothing_matrix, to_simplex
 
 LINE, DAY = sf.Box([(0, 1)]), sf.Box([sf.Periodic(0, 1)])
 
@@ -66,7 +66,7 @@ def objective(measure, shares, masses, variance, wrapped):
     """What the nearest measure minimises, written out for one axis."""
     count = len(measure)
     differences = np.roll(measure, -1) - measure if wrapped else np.diff(measure)
-    rough = ROUGHNESS * variance * count**3
+    rough = preference(variance, (count,))[0]
     return float(((shares.T @ measure - masses) ** 2).sum() / 2 + rough * (differences**2).sum() / 2)
 
 

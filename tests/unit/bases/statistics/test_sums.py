@@ -136,7 +136,8 @@ def test_the_l2_distance_of_counts_is_never_rounded_down():
 
 def test_counts_are_not_negative_and_not_more_than_there_are():
     histogram = Tally("histogram", (3,), False)
-    assert histogram.estimate(ONE, np.array([-2.0, 4.0, 99.0]), 10).tolist() == [0.0, 4.0, 10.0]
+    assert histogram.estimate(ONE, np.array([-2.0, 4.0, 5.0]), 10).tolist() == [0.0, 4.0, 5.0]  # one may be missing
+    assert histogram.estimate(ONE, np.array([-2.0, 4.0, 8.0]), 10) == pytest.approx([0, 3, 7])  # the nearest that fits
     assert histogram.estimate(ONE, np.array([-2.0, 4.0, 99.0]), None).tolist() == [0.0, 4.0, 99.0]
 
 

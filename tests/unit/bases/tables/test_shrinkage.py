@@ -71,3 +71,20 @@ def test_many_numbers_are_taken_in_blocks(monkeypatch):
     whole = posterior_means(values, variances)
     monkeypatch.setattr("sfumato.bases.tables.shrinkage._BLOCK", 201 * 7)
     assert posterior_means(values, variances) == pytest.approx(whole, abs=1e-9)
+
+
+def test_a_few_precise_numbers_count_for_more_than_many_vague_ones():
+    """Spread is told by those that are known: beside a thousand others of a hundred times their noise."""
+    truth = np.random.default_rng(2).normal(scale=0.1, size=1100)
+    deviation = np.where(np.arange(1100) < 100, 0.05, 5.0)
+    values = truth + deviation * np.random.default_rng(3).normal(size=1100)
+    found = shrunk_to_zero(values, deviation**2)
+    assert np.mean((found[:100] - truth[:100]) ** 2) < 0.05**2
+    assert np.abs(found[100:]).max() < 0.3  # of noise of 5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_noise_alone_shows_counts_for_nothing(seed):
+    """Where nothing is known next to nothing comes out, however large the noise is."""
+    values = noisy(np.zeros(500), 14.0, seed)
+    assert np.abs(shrunk_to_zero(values, np.full(500, 196.0))).max() < 0.3

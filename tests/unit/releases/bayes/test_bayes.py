@@ -133,7 +133,6 @@ def test_a_category_that_was_not_declared_says_nothing(release):
         ("points.csv", ParameterTypeError, "a table or an array, got str"),
         (None, ParameterTypeError, "got NoneType"),
         (pl.from_pandas(SOME).lazy(), ParameterTypeError, "got LazyFrame"),
-        ([[111.0, "F", 20.0]], OutsideBoxError, "outside='clip'"),
         ([["old", "F", 20.0]], OutsideBoxError, "'age' must hold numbers"),
     ],
 )
@@ -145,7 +144,11 @@ def test_bad_points_are_refused(release, points, kind, words):
 
 def test_points_outside_are_moved_to_the_edge(release):
     for ask in (release.predict, release.predict_proba, release.certain):
-        assert ask([[999.0, "F", 20.0]], outside="clip").tolist() == ask([[110.0, "F", 20.0]]).tolist()
+        assert ask([[999.0, "F", 20.0]]).tolist() == ask([[110.0, "F", 20.0]]).tolist()
+        with pytest.raises(OutsideBoxError, match="outside='clip'"):
+            ask([[111.0, "F", 20.0]], outside="refuse")
+    with pytest.raises(OutsideBoxError, match="outside='clip'"):
+        release.band([[111.0, "F", 20.0]])
     with pytest.raises(ParameterError, match="outside must be 'refuse' or 'clip'"):
         release.predict([[50.0, "F", 20.0]], outside="wrap")
 

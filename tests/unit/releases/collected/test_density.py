@@ -114,7 +114,7 @@ def test_it_says_what_it_is():
     assert "3000 reports" in repr(release)
     assert "local model" in str(release.guarantee)
     assert dict(release.target)["lattice"] == "3 x 6"
-    assert dict(release.target)["randomizer"] == "hadamard"
+    assert dict(release.target)["randomizer"] == "subset"
 
 
 # --- files ------------------------------------------------------------------------------------------------------

@@ -38,7 +38,14 @@ def test_it_integrates_to_one(given):
     assert given.integrate() == pytest.approx(1.0, abs=1e-12)
     assert np.trapezoid(given(GRID), GRID) == pytest.approx(1.0, abs=1e-3)
     assert given.integrate((0, 2)) + given.integrate((2, 5)) == pytest.approx(1.0, abs=1e-5)
-    assert given.probability((0, 2)) == pytest.approx(given.integrate((0, 2)))
+    assert given.probability((0, 2), of="surface") == pytest.approx(given.integrate((0, 2)))
+
+
+def test_its_measure_is_that_of_the_records_weighted_by_the_kernel(joint, given):
+    weights = np.exp(-0.5 * ((6 - DATA[:, 0]) / 0.8) ** 2)
+    assert given.probability((0, 2)) == pytest.approx(weights[DATA[:, 1] <= 2].sum() / weights.sum(), abs=0.01)
+    assert given.mean() == pytest.approx(weights @ DATA[:, 1] / weights.sum(), abs=0.01)
+    assert given.probability((0, 2)) + given.probability((2, 5)) == pytest.approx(1.0)
 
 
 def test_conditions_move_what_is_correlated(joint):

@@ -65,7 +65,7 @@ def test_classes_must_be_different_and_alike(classes):
 
 @pytest.mark.parametrize("classes", [[math.nan, 1.0], [0.0, math.inf], [2**53 + 1, 0]])
 def test_classes_that_no_double_is_are_refused(classes):
-    with pytest.raises(ParameterError, match="a class must be"):
+    with pytest.raises(ParameterError, match=r"a class must be|all numbers below 1e99"):
         Response("y", classes=classes)
 
 

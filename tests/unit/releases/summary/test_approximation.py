@@ -97,9 +97,10 @@ def test_densities_of_any_bandwidth_are_within_the_error(columns, width):
 def test_shares_of_any_softness_are_within_the_error(columns, softness):
     ranges = {name: (at - softness, at + softness) for name, at in zip(NAMES[:columns], PLACES, strict=False)}
     answer = SUMMARIES[columns].share(ranges, softness)
-    inside = math.erf(1 / math.sqrt(2))
-    one = (1 + inside) ** 2 / 4  # two soft edges, each one deviation away
-    assert holds(answer, one**columns)
+    edge = (1 + math.erf(1 / math.sqrt(2))) / 2  # each one deviation away; beyond the bounds there are none
+    columns = zip(SUMMARIES[columns].box.columns, ranges.values(), strict=True)
+    edges = sum((column.low < low) + (high < column.high) for column, (low, high) in columns)
+    assert holds(answer, edge**edges)
     assert answer.error <= 1
 
 

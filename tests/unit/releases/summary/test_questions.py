@@ -1,6 +1,7 @@
 """Ready-made questions: against numpy on the same records, without noise and with very little."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,12 +10,14 @@ from scipy.special import erf
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.releases.summary.edges import Range
 from unit.releases.exact import exact
 
 PLANE = sf.Box({"age": (0, 110), "bmi": (10, 60)})
 MIXED = sf.Box(
     {"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "bmi": (10, 60), "grade": sf.Categorical([5, 1, 2.5])}
 )
+QUIET = sf.Privacy(epsilon=1e6)
 ADD = sf.Privacy(epsilon=1.0, neighbours="add-remove")
 RNG = np.random.default_rng(12)
 AGE = RNG.uniform(0, 110, 500)
@@ -164,6 +167,7 @@ def soft(values, low, high, width):
 @pytest.mark.parametrize("ends", [(30, 70), (None, 50), (65, None), (None, None), (-50, 500)])
 def test_ranges_have_soft_edges(plane, ends):
     found = plane.share({"age": ends}, softness=20.0)
+    ends = (None, None) if ends == (-50, 500) else ends  # beyond the bounds there are no edges
     assert found.approximation < 0.05
     assert abs(found.value - soft(AGE, *ends, 20.0).mean()) <= found.approximation + 1e-9
     assert found.value == pytest.approx(soft(AGE, *ends, 20.0).mean(), abs=0.01)
@@ -177,6 +181,79 @@ def test_conjunctions_are_products(mixed):
     assert turned.value == pytest.approx(found.value, abs=1e-12)
     same = mixed.answer(lambda p: p[:, 1] * soft(p[:, 0], 40, None, 25.0), columns=["age", "sex"])
     assert same.value == pytest.approx(found.value, abs=1e-9)
+
+
+def test_an_end_at_a_bound_is_no_edge(plane):
+    assert plane.share({"age": (0, 110)}).value == pytest.approx(1.0)
+    assert plane.share({"age": (0, 110)}).softness == {} and plane.share({"age": (0, 110)}).sharp is None
+    one, other = plane.share({"age": (0, 60)}), plane.share({"age": (None, 60)})
+    assert one.value == pytest.approx(other.value) and one.sharp == pytest.approx(other.sharp)
+
+
+def test_softened_edges_are_said_and_how_soft_they_are(mixed):
+    plane = exact(BOTH, PLANE, sf.Cosines(12), QUIET)
+    assert plane.share({"age": (30, 70)}).softness == {"age": pytest.approx(55 * 4 / 12)}
+    assert mixed.share({"sex": "M", "age": (40, None)}, softness=25.0).softness == {"age": 25.0}
+    assert mixed.share({"sex": "M"}).softness == {} and mixed.share({"sex": "M"}).sharp is None
+    words = repr(plane.share({"age": (30, 70)}))
+    assert "softened edges (age 18.3); within the sharp edges 0." in words
+
+
+def test_the_sharp_share_lies_between_its_limits():
+    plane, mixed = exact(BOTH, PLANE, sf.Cosines(12), QUIET), exact(RECORDS, MIXED, sf.Cosines(6), QUIET)
+    for low, high in ((30, 70), (None, 50), (65, None), (2, 108), (54, 56), (80, 20), (120, 130)):
+        found = plane.share({"age": (low, high)})
+        truth = np.mean([(low or 0) <= age <= (high or 110) for age in AGE])
+        assert found.sharp[0] - 1e-9 <= truth <= found.sharp[1] + 1e-9, (low, high)
+    two = plane.share({"age": (20, 80), "bmi": (18, 35)})
+    truth = ((AGE >= 20) & (AGE <= 80) & (BMI >= 18) & (BMI <= 35)).mean()
+    assert two.sharp[0] <= truth <= two.sharp[1] and two.sharp[1] < 1
+    for conditions in ({"sex": "M", "age": (40, None)}, {"sex": "M", "age": (40, None), "bmi": (0, 99)}):
+        three = mixed.share(conditions)
+        assert three.sharp[0] <= ((SEX == 1) & (AGE >= 40)).mean() <= three.sharp[1] < 1
+    three = mixed.share({"sex": "M", "age": (20, 90), "bmi": (15, 50)})
+    assert (
+        three.sharp[0] <= ((SEX == 1) & (AGE >= 20) & (AGE <= 90) & (BMI >= 15) & (BMI <= 50)).mean() <= three.sharp[1]
+    )
+
+
+def test_ends_that_are_dates():
+    days = 19723 + 366 * AGE / 110
+    year = exact(days[:, None], sf.Box({"visit": sf.Date("2024-01-01", "2025-01-01")}), sf.Cosines(12), QUIET)
+    found = year.share({"visit": ("2024-03-01", None)})
+    assert found.sharp[0] <= (days >= 19783).mean() <= found.sharp[1] < 1 and found.softness.keys() == {"visit"}
+    assert year.share({"visit": ("2024-01-01", "2025-01-01")}).softness == {}
+
+
+def test_the_limits_of_a_sharp_share_close_in():
+    widths = []
+    for degree in (8, 16, 32, 64):
+        found = exact(BOTH[:, :1], sf.Box({"age": (0, 110)}), sf.Cosines(degree), QUIET).share({"age": (30, 70)})
+        widths.append(found.sharp[1] - found.sharp[0])
+        assert found.sharp[0] <= ((AGE >= 30) & (AGE <= 70)).mean() <= found.sharp[1]
+    assert all(after < 0.7 * before for before, after in pairwise(widths)) and widths[-1] < 0.1
+
+
+def test_a_count_has_sharp_limits_too(plane):
+    share, count = plane.share({"age": (30, 70)}), plane.count({"age": (30, 70)})
+    assert count.sharp == pytest.approx((500 * share.sharp[0], 500 * share.sharp[1]))
+
+
+def test_the_confidence_is_shared_between_both_limits():
+    """Each is the limit, at half the risk, of an answer to a smooth question that lies on its side of the range."""
+    plane = exact(BOTH, PLANE, sf.Cosines(12), sf.Privacy(epsilon=100.0))
+    low, high = plane.share({"age": (30, 70)}, confidence=0.8).sharp
+    sides = Range.of((30, 70), (0.0, 110.0)).between(12)
+    below, above = (
+        plane.answer(
+            lambda p, side=side: np.cos(np.outer(np.arccos(p[:, 0] / 55 - 1), np.arange(12))) @ side,
+            columns=["age"],
+            confidence=0.9,
+        )
+        for side in sides
+    )
+    assert 0 < low == pytest.approx(below.value - below.error + below.approximation, abs=1e-9)
+    assert 1 > high == pytest.approx(above.value + above.error - above.approximation, abs=1e-9)
 
 
 def test_by_default_edges_are_as_sharp_as_the_summary_can_follow():
@@ -213,10 +290,42 @@ def test_conditions_must_make_sense(mixed, conditions, error, words):
         mixed.share(conditions)
 
 
-@pytest.mark.parametrize("softness", [0, -1.0, math.inf])
+@pytest.mark.parametrize("softness", [{"age": 0}, -1.0, math.inf])
 def test_softness_must_be_positive(mixed, softness):
     with pytest.raises(ParameterError, match="softness must be"):
         mixed.share({"age": (1, 2)}, softness=softness)
+
+
+@pytest.mark.parametrize("low", [20.0, 35.0])
+def test_hard_edges_are_nearer_to_the_sharp_share_than_soft_ones(low):
+    """Without noise, of a smooth column; the limits are those of the sharp share, and hold."""
+    ages = np.clip(np.random.default_rng(4).normal(45, 12, size=4000), 0, 110)
+    summary = exact(ages[:, None], sf.Box({"age": (0, 110)}), sf.Cosines(16))
+    sharp = float(((ages >= low) & (ages <= 50)).mean())
+    soft, hard = summary.share({"age": (low, 50)}), summary.share({"age": (low, 50)}, softness=0)
+    assert abs(hard.value - sharp) < 0.02 < abs(soft.value - sharp)
+    assert hard.sharp == soft.sharp and hard.softness == {}
+    assert hard.value - hard.error <= sharp <= hard.value + hard.error
+    assert hard.error == pytest.approx(max(hard.value - hard.sharp[0], hard.sharp[1] - hard.value))
+
+
+def test_hard_edges_with_categories_and_in_any_order(mixed):
+    first = mixed.share({"age": (20, 60), "sex": "M"}, softness=0)
+    assert mixed.share({"sex": "M", "age": (20, 60)}, softness=0).value == first.value
+    sharp = float(((AGE >= 20) & (AGE <= 60) & (SEX == "M" if SEX.dtype.kind == "U" else SEX == 1)).mean())
+    assert abs(first.value - sharp) < 0.1
+    assert mixed.share({"sex": "M"}, softness=0).value == mixed.share({"sex": "M"}).value  # nothing to harden
+    assert mixed.count({"age": (20, 60)}, softness=0).value == pytest.approx(
+        len(RECORDS) * mixed.share({"age": (20, 60)}, softness=0).value
+    )
+
+
+def test_hard_edges_are_for_few_columns():
+    box = sf.Box([(0, 1)] * 5)
+    summary = exact(np.random.default_rng(0).random((50, 5)), box, sf.Cosines(3, 1))
+    with pytest.raises(ParameterError, match="hard edges") as caught:
+        summary.share(dict.fromkeys(box.names, (0.2, 0.8)), softness=0)
+    assert caught.value.parameter == "softness"
 
 
 def test_a_private_number_of_records_cannot_be_asked_for_counts():

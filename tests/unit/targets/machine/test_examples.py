@@ -135,7 +135,7 @@ def test_records_of_a_bounded_norm_are_scaled_back():
 
 
 def test_only_the_rows_of_persons_that_are_kept():
-    data = pl.DataFrame({"age": [1.0, 2.0, 3.0], "bmi": [20.0] * 3, "score": [0.0] * 3, "who": ["a", "a", "b"]})
+    data = pl.DataFrame({"age": [1.0, 1.0, 3.0], "bmi": [20.0] * 3, "score": [0.0] * 3, "who": ["a", "a", "b"]})
     assert joined(labelled(data, SCORE, unit=sf.Person("who", 1)))[0][:, 0].tolist() == [1.0, 3.0]
 
 

@@ -1,6 +1,6 @@
-"""What is chosen from public quantities: features, C, the rank, and the noise that is predicted."""
+"""What is predicted from public quantities: features, the share of the counts, and the noise."""
 
-import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,13 +8,11 @@ import pytest
 import sfumato as sf
 from sfumato.bases.machine.landmarks import feature_map
 from sfumato.bases.machine.learner import Learner
-from sfumato.bases.machine.losses import Hinge, Logistic, SmoothedHuber, Squared
-from sfumato.core.objective import calibrate_objective
-from sfumato.targets.machine.learner import best_rank, features_of, predicted_noise, public_strength, reference
+from sfumato.bases.machine.losses import Logistic
+from sfumato.targets.machine.learner import features_of, predicted_noise, prior_share, reference
 
 BOX = sf.Box([(0, 1), (0, 1)])
 PURE = sf.Privacy(epsilon=1.0)
-APPROXIMATE = sf.Privacy(epsilon=1.0, delta=1e-6)
 
 
 def learner(**changes):
@@ -44,46 +42,13 @@ def test_the_reference_is_spread_over_the_box():
     assert reference(features) @ reference(features).T == pytest.approx(np.eye(4))
 
 
-# --- C ----------------------------------------------------------------------------------------------------------
+# --- the classes' shares ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("privacy", "parts"), [(PURE, 60), (APPROXIMATE, 20)])
-@pytest.mark.parametrize("outputs", [1, 4])
-@pytest.mark.parametrize("loss", [Logistic(), SmoothedHuber()], ids=repr)
-def test_under_objective_noise_the_curvature_costs_a_fixed_share(privacy, parts, outputs, loss):
-    C = public_strength(loss, "objective", 1.2, 5000, outputs, privacy, None)
-    cost = outputs * loss.curvature * C * 1.2**2 / 5000
-    assert cost == pytest.approx(1.0 / parts, rel=1e-3)
-    law = calibrate_objective(learner(loss=loss, C=C, kappa=1.2, rows=5000, outputs=outputs).objective(9), privacy)
-    assert law.scale > 0  # never eats the grant
-
-
-@pytest.mark.parametrize("privacy", [PURE, APPROXIMATE, sf.Privacy(rho=0.5)])
-@pytest.mark.parametrize("loss", [Hinge(), Logistic(), Squared()], ids=repr)
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_under_output_noise_the_noise_has_a_fixed_size(privacy, loss, outputs):
-    C = public_strength(loss, "output", 1.0, 20_000, outputs, privacy, 9)
-    found = learner(loss=loss, C=C, rows=20_000, outputs=outputs, privacy=privacy)
-    joint = found.distance * math.sqrt(outputs)
-    factor = {PURE: math.sqrt(9 * outputs + 1), APPROXIMATE: 4.2248}.get(privacy, 1.0)
-    assert joint * factor == pytest.approx(0.25, rel=0.02)
-
-
-def test_more_rows_and_less_privacy_mean_less_regularisation():
-    for mechanism in ("objective", "output"):
-        by_rows = [public_strength(Logistic(), mechanism, 1.0, n, 1, PURE, None) for n in (10, 1000, 100_000)]
-        by_epsilon = [
-            public_strength(Logistic(), mechanism, 1.0, 1000, 1, sf.Privacy(epsilon=e), None) for e in (0.01, 1.0, 50.0)
-        ]
-        assert by_rows == sorted(by_rows) and len(set(by_rows)) == 3
-        assert by_epsilon == sorted(by_epsilon) and len(set(by_epsilon)) == 3
-
-
-def test_c_has_a_largest_value_and_four_digits():
-    for mechanism in ("objective", "output"):
-        C = public_strength(Logistic(), mechanism, 2.0, 10**12, 1, sf.Privacy(epsilon=100.0), None)
-        assert pytest.approx(2.0**17 / 4, rel=1e-3) == C
-        assert float(f"{C:.4g}") == C
+def test_counts_of_classes_take_a_small_share_that_falls_with_the_rows():
+    shares = [prior_share(rows, PURE) for rows in (100, 5000, 10**6)]
+    assert shares == [Fraction(1, 10), Fraction(1, 25), Fraction(1, 50)]
+    assert prior_share(5000, sf.Privacy(rho=0.5)) == Fraction(1, 25)
 
 
 # --- noise ------------------------------------------------------------------------------------------------------
@@ -115,20 +80,3 @@ def test_data_dampen_objective_noise_where_c_is_large():
     assert predicted_noise(features, learner(mechanism="objective", **large)) < 0.5 * predicted_noise(
         features, learner(**large)
     )
-
-
-# --- rank -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("mechanism", ["output", "objective"])
-def test_more_rows_afford_more_directions(mechanism):
-    features = features_of(sf.RBF(5.0), sf.Landmarks(), BOX)
-    ranks = [best_rank(features, learner(mechanism=mechanism, rows=n)) for n in (100, 10**4, 10**6)]
-    assert ranks == sorted(ranks)
-    assert 1 <= ranks[0] < ranks[-1] <= features.size
-
-
-def test_a_kernel_of_one_direction_has_rank_one():
-    features = feature_map(sf.UserKernel(lambda x, z: np.ones((len(x), len(z))), 1.0), sf.Landmarks(9), BOX)
-    assert best_rank(features, learner()) == 1

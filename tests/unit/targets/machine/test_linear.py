@@ -59,7 +59,7 @@ def test_an_intercept_that_is_not_penalised_is_a_constant_feature_instead():
 @pytest.mark.parametrize("how", ["output", "objective"])
 @pytest.mark.parametrize("C", [2.0, 100.0])
 def test_without_noise_logistic_regression_is_scikit_learns(how, C, no_noise):
-    target = sf.LogisticRegression(C, response="ill", classes=["no", "yes"], mechanism=how)
+    target = sf.LogisticRegression(C, response="ill", classes=["no", "yes"], mechanism=how, constant=1, prior="even")
     release = sf.release(target, (POINTS, ILL), BOX, sf.Privacy(epsilon=30.0))
     theirs = LogisticRegression(C=C / 800, fit_intercept=False, tol=1e-10).fit(scaled(POINTS), ILL)
     assert release.mechanism == how

@@ -105,9 +105,51 @@ def test_a_kernel_that_is_none_is_refused_before_any_record_is_read():
         publish(target)
 
 
-def test_a_categorical_column_is_refused():
+MIXED = sf.Box({"x": (0, 1), "sex": sf.Categorical(["f", "m"]), "ward": sf.Categorical(["a", "b", "c"])})
+
+
+def mixed(count=400, seed=3):
+    """Records whose label depends on both categories; some hold what was not declared."""
+    rng = np.random.default_rng(seed)
+    x, sex, ward = rng.random(count), rng.choice(["f", "m"], count), rng.choice(["a", "b", "c", "?"], count)
+    told = np.where((sex == "m") ^ (ward == "b"), "yes", "no")
+    return {"x": x, "sex": sex, "ward": ward, "label": told}
+
+
+@pytest.mark.parametrize("kernel", [sf.RBF(1.0), sf.Polynomial(2), sf.Matern(1.5)])
+def test_categories_are_learnt(kernel):
+    import pandas as pd
+
+    table = pd.DataFrame(mixed())
+    target = sf.KernelMachine("logistic", kernel, 1e3, "label", ["no", "yes"], mechanism="output")
+    release = sf.release(target, table, MIXED, sf.Privacy(epsilon=1e6))
+    known = table[table["ward"] != "?"]
+    assert (release.predict(known) == known["label"]).mean() > 0.97
+    assert release.predict([[0.5, "m", "a"], [0.5, "m", "b"]]).tolist() == ["yes", "no"]
+
+
+def test_two_categories_learn_what_a_column_of_zeros_and_ones_learns():
+    import pandas as pd
+
+    table = pd.DataFrame(mixed())
+    numbers = table.assign(sex=(table["sex"] == "m").astype(float), x=table["x"])
+    target = sf.LogisticRegression(10.0, classes=["no", "yes"], mechanism="output")
+    privacy, found = sf.Privacy(epsilon=1e9), []
+    for data, kind in ((table, sf.Categorical(["f", "m"])), (numbers, (0, 1))):
+        found.append(sf.release(target, data, sf.Box({"x": (0, 1), "sex": kind}), privacy))
+    assert found[0].law.certificate == found[1].law.certificate
+    assert np.allclose(found[0].weights, found[1].weights, atol=1e-6)
+    assert found[0].terms == ("x", "sex = f", "sex = m")
+    slopes, intercept = found[0].linear()
+    points = {"x": [0.2, 0.9], "sex": ["f", "m"]}
+    assert np.allclose(slopes[0] @ [[0.2, 0.9], [1, 0], [0, 1]] + intercept, found[0](points))
+
+
+def test_where_only_numbers_make_sense_categories_are_refused():
     with pytest.raises(ParameterError, match="'sex'"):
-        publish(classifier(), box=sf.Box({"x": (0, 1), "sex": sf.Categorical(["f", "m"])}))
+        publish(classifier(), box=MIXED, basis=sf.Bernstein(3))
+    with pytest.raises(ParameterError, match="'sex'"):
+        publish(sf.KernelMachine(kernel=sf.Precomputed(np.eye(3), 1.0), classes=["no", "yes"]), box=MIXED)
 
 
 def test_coordinates_are_refused_for_other_kernels():
@@ -194,13 +236,14 @@ def test_a_curvature_that_costs_too_much_is_refused_where_it_was_asked_for():
 
 @pytest.mark.parametrize("privacy", [PURE, APPROXIMATE])
 def test_c_follows_the_public_rule(privacy):
-    """5 kappa^2 / (n eps), or 15 for pure privacy, is the regularisation of the logistic loss; C is its inverse."""
-    found = classifier("logistic", C="auto").settled(BOX, 5000, privacy)
-    assert pytest.approx(5000 / (15 if privacy is PURE else 5), rel=1e-3) == found.C
+    """More rows mean a larger C; the curvature never eats the grant."""
+    found = [classifier("logistic", C="auto").settled(BOX, rows, privacy) for rows in (50, 500, 5000)]
+    assert found[0].C < found[1].C < found[2].C
+    assert all(one.settled_learner.affordable for one in found)
 
 
 def test_what_is_settled_depends_on_public_quantities_only():
-    for target in (classifier("logistic", C="auto"), classifier("hinge", "linear", "auto")):
+    for target in (classifier("logistic", C="auto", prior="even"), classifier("hinge", "linear", "auto")):
         releases = [publish(target, (POINTS, y), basis="auto") for y in (LABELS, -LABELS, np.full(3000, np.nan))]
         assert len({r.target for r in releases}) == len({r.law for r in releases}) == 1
 

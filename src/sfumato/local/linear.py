@@ -1,0 +1,271 @@
+"""A linear model without a trusted collector: each person tells one public direction near the own record's moments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.checks import did_you_mean, finite_number, positive_number, shown
+from sfumato.core.box import Box, Categorical
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.local.channels import MOST_DIRECTIONS, State
+from sfumato.local.protocol import Protocol, Words
+from sfumato.local.records import read_records, within
+
+Floats = NDArray[np.float64]
+Scales = tuple[tuple[float, float], ...]
+Matrix = tuple[tuple[float, ...], ...]
+
+_FAR = 1e6  # units of a column from its centre, and the most of constant and weight
+_ROUNDING = 1e-9  # of a public matrix, by which it may fail to be symmetric or to have no negative eigenvalue
+
+
+@dataclass(frozen=True, init=False)
+class LinearModel(Protocol):
+    """How a response goes with numeric columns: least squares from second moments that people told.
+
+    On the device, columns are centred and scaled, a constant is put before them, and the record ``z`` is divided by its
+    own length: ``u = z / |z|``. The *unit vector* ``(svec(u u'), weight y u) / sqrt(1 + weight**2)`` is told by one of
+    256 public directions: one byte. ``svec`` lists a symmetric matrix so that lengths stay what they are.
+
+    Parameters
+    ----------
+    response
+        A column of the box: two categories (y is -1 or 1) or a range. A number is told as ``y constant / |z|``, in [-1,
+        1], and one more coordinate makes the vector's length one.
+    scales
+        Public ``(centre, unit)`` of columns, by name; by default the middle and a quarter of the width.
+    constant, weight
+        What stands before the columns, and how much of a report is about the response.
+    second_moments
+        A public matrix, the mean of ``u u'`` over public records without a response (``public_moments``). Then only ``y
+        u`` is told, which is much shorter: this is what makes many columns possible.
+
+    Formal guarantee: as every protocol, docs/proofs/randomizers.md, Theorem 6.
+
+    >>> from sfumato.core.box import Box, Categorical
+    >>> box = Box({"age": (20, 60), "hours": (0, 80), "rich": Categorical(["no", "yes"])})
+    >>> LinearModel(box, 1.0, "rich", seed=1).questions
+    9
+    """
+
+    response: str = ""
+    scales: Any = None  # once checked, (centre, unit) of each column that predicts
+    constant: float = 1.3
+    weight: float = 0.85
+    second_moments: Any = None  # once checked, rows of numbers
+
+    kind: ClassVar[str] = "linear-model"
+
+    def __init__(
+        self,
+        box: Box,
+        epsilon: float,
+        response: str,
+        *,
+        scales: Mapping[str, tuple[float, float]] | Any = None,
+        constant: float = 1.3,
+        weight: float = 0.85,
+        second_moments: Any = None,
+        seed: int | None = None,
+        users: int = 2**40,
+        numbers: str = "given",
+    ) -> None:
+        given = {"box": box, "epsilon": epsilon, "response": response, "scales": scales, "constant": constant,
+                 "weight": weight, "second_moments": second_moments, "seed": seed, "users": users,
+                 "numbers": numbers}  # fmt: skip
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    def check(self) -> None:
+        if self.response not in self.box.names:
+            near = did_you_mean(str(self.response), self.box.names)
+            raise ParameterError.of("response", f"must be a column of the box, got response={self.response!r}{near}")
+        kind = self.box.columns[self.box.names.index(self.response)]
+        if isinstance(kind, Categorical) and len(kind.categories) != 2:
+            raise ParameterError.of(
+                "response", f"must have two categories, or be a range; {self.response!r} has {len(kind.categories)}"
+            )
+        if self.box.dimension < 2:
+            raise ParameterError.of("box", f"needs a column beside the response {self.response!r}")
+        for name in self.columns:
+            if isinstance(self.box.columns[self.box.names.index(name)], Categorical):
+                raise ParameterError.of(
+                    "box", f"has categories in column {name!r}: declare numbers, such as 0 and 1 for each category"
+                )
+        for name in ("constant", "weight"):
+            if not 1 / _FAR <= positive_number(name, getattr(self, name)) <= _FAR:
+                raise ParameterError.of(name, f"must lie in [{1 / _FAR:g}, {_FAR:g}], got {getattr(self, name)!r}")
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "scales", self._checked_scales())
+        object.__setattr__(self, "second_moments", self._checked_moments())
+        if self.questions > MOST_DIRECTIONS:
+            raise ParameterError.of(
+                "box",
+                f"has {len(self.columns)} columns beside the response, which makes {self.questions:,} numbers; devices "
+                f"tell at most {MOST_DIRECTIONS:,}: give second_moments= from public records, or leave out columns",
+            )
+        self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that predict."""
+        return tuple(name for name in self.box.names if name != self.response)
+
+    def _checked_scales(self) -> Scales:
+        """Of every column, by name or in their order (as a file has them)."""
+        if isinstance(self.scales, Mapping):
+            unknown = [name for name in self.scales if name not in self.columns]
+            if unknown:
+                near = did_you_mean(str(unknown[0]), self.columns)
+                raise ParameterError.of("scales", f"are of columns that predict, got {unknown[0]!r}{near}")
+        elif self.scales is not None and len(self.scales) != len(self.columns):
+            raise ParameterError.of("scales", f"must be (centre, unit) of {len(self.columns)} columns, by name")
+        found = []
+        for place, name in enumerate(self.columns):
+            kind = self.box.columns[self.box.names.index(name)]
+            pair = self.scales.get(name) if isinstance(self.scales, Mapping) else (self.scales or {place: None})[place]
+            if pair is None:
+                assert not isinstance(kind, Categorical)
+                pair = (kind.low / 2 + kind.high / 2, kind.high / 4 - kind.low / 4)
+            if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
+                raise ParameterTypeError.of("scales", f"must be (centre, unit) of {name!r}, got {shown(pair)}")
+            centre, unit = float(finite_number("a centre", pair[0])), float(positive_number("a unit", pair[1]))
+            assert not isinstance(kind, Categorical)
+            # Beyond, squares could overflow for some records and not for others, and a warning would be an output.
+            if not max(abs(kind.low / unit - centre / unit), abs(kind.high / unit - centre / unit)) <= _FAR:
+                raise ParameterError.of(
+                    "scales", f"put {name!r} more than {_FAR:g} units from its centre, got {pair!r}"
+                )
+            found.append((centre, unit))
+        return tuple(found)
+
+    def _checked_moments(self) -> Matrix | None:
+        if self.second_moments is None:
+            return None
+        size = len(self.columns) + 1
+        try:
+            matrix = np.array(self.second_moments, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterTypeError.of("second_moments", "must be a matrix of numbers") from None
+        if matrix.shape != (size, size):
+            raise ParameterError.of(
+                "second_moments", f"must have shape ({size}, {size}), a constant and the columns, got {matrix.shape}"
+            )
+        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > _ROUNDING:
+            raise ParameterError.of("second_moments", "must be symmetric and finite, as a mean of u u' is")
+        if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.abs(matrix).max():
+            raise ParameterError.of("second_moments", "must be positive semi-definite, as a mean of u u' is")
+        return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the response is a number, and not one of two categories."""
+        return not isinstance(self.box.columns[self.box.names.index(self.response)], Categorical)
+
+    @property
+    def questions(self) -> int:
+        """The length of the vector that is told."""
+        size = len(self.columns) + 1
+        told = size + int(self.numeric)
+        return told if self.second_moments is not None else size * (size + 1) // 2 + told
+
+    @property
+    def channel_name(self) -> str:
+        return "privunit"
+
+    def parameters(self) -> dict[str, Any]:
+        matrix = {} if self.second_moments is None else {"second_moments": [list(row) for row in self.second_moments]}
+        return {
+            "response": self.response,
+            "scales": [list(pair) for pair in self.scales],
+            "constant": self.constant,
+            "weight": self.weight,
+            **matrix,
+        }
+
+    # --- on the device ----------------------------------------------------------------------------------------
+
+    def answers(self, columns: Floats, users: Words) -> NDArray[Any]:
+        units, lengths = self._units(columns)
+        kind, values = self.box.columns[self.box.names.index(self.response)], columns[self._place]
+        if isinstance(kind, Categorical):
+            y = 2 * values - 1
+        else:
+            y = (2 * ((values - kind.low) / (kind.high - kind.low)) - 1) * self.constant / lengths
+        parts = [y[:, None] * units]
+        if self.numeric:
+            parts.append(np.sqrt(np.clip(1 - y**2, 0.0, 1.0))[:, None])
+        if self.second_moments is not None:
+            return np.concatenate(parts, axis=1)
+        first, second = self._pairs
+        squares = units[:, first] * units[:, second] * np.where(first == second, 1.0, math.sqrt(2))
+        told = np.concatenate([squares, *(self.weight * part for part in parts)], axis=1)
+        return np.asarray(told / math.sqrt(1 + self.weight**2))
+
+    @property
+    def _place(self) -> int:
+        return self.box.names.index(self.response)
+
+    @cached_property
+    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The entries of a symmetric matrix, row by row from the diagonal on."""
+        first, second = np.triu_indices(len(self.columns) + 1)
+        return first, second
+
+    def _units(self, columns: Floats) -> tuple[Floats, Floats]:
+        """``(m, k + 1)`` records of length one, and the lengths that they had; ``constant`` keeps these from zero."""
+        rows = [row for place, row in enumerate(columns) if place != self._place]
+        scaled = [(row - centre) / unit for row, (centre, unit) in zip(rows, self.scales, strict=True)]
+        whole = np.stack([np.full(columns.shape[1], self.constant), *scaled], axis=1)
+        lengths = np.linalg.norm(whole, axis=1)
+        return whole / lengths[:, None], lengths
+
+    def public_moments(self, records: Any) -> Floats:
+        """The mean of ``u u'`` over *public* records, for ``second_moments``; their response is not looked at.
+
+        Never give private records: what comes back is not protected in any way.
+        """
+        units, _ = self._units(within(self.box, read_records(self.box, records)))
+        return np.asarray(units.T @ units / len(units))
+
+    # --- at the collector -------------------------------------------------------------------------------------
+
+    @property
+    def _stretch(self) -> float:
+        """What a mean answer is multiplied with, at most, to become a number of the release."""
+        if self.second_moments is not None:
+            return 1.0
+        return math.sqrt(1 + self.weight**2) * max(1.0, 1 / self.weight)
+
+    def spread(self, variance: float) -> float:
+        return self._stretch**2 * variance
+
+    def pull(self, reach: float) -> float:
+        return self._stretch * super().pull(reach)
+
+    def moments(self, answers: Floats) -> tuple[Floats, Floats]:
+        """Second moments and cross moments from mean answers."""
+        size = len(self.columns) + 1
+        if self.second_moments is not None:
+            return np.array(self.second_moments), answers[:size]
+        told = answers * math.sqrt(1 + self.weight**2)
+        first, second = self._pairs
+        matrix = np.zeros((size, size))
+        matrix[first, second] = told[: len(first)] / np.where(first == second, 1.0, math.sqrt(2))
+        matrix[second, first] = matrix[first, second]
+        return matrix, told[len(first) : len(first) + size] / self.weight
+
+    def release(self, state: State, reports: int) -> Any:
+        from sfumato.releases.collected.moments import CollectedMoments
+
+        means, variances = self.channel.estimate(state)
+        second, cross = self.moments(means)
+        return CollectedMoments.of(self, second, cross, float(variances.max()), reports)

@@ -1,0 +1,218 @@
+"""Published second moments of scaled columns and a response, collected from people's devices: a linear model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sfumato.checks import finite_number, positive_number, probability, true_or_false
+from sfumato.codec import exact_keys
+from sfumato.core.box import Box, Categorical
+from sfumato.errors import ParameterError
+from sfumato.laws import LocalLaw
+from sfumato.releases.base import Release
+from sfumato.releases.collected.density import check_reports
+from sfumato.releases.machine.response import Response
+from sfumato.releases.summary.models import Model
+from sfumato.upwards import Shown
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CollectedMoments(Shown, Release):
+    """Moments of records of length one, ``u = z / |z|``, from which a linear model follows.
+
+    Parameters
+    ----------
+    second_moments, cross_moments
+        The mean of ``u u'`` and of ``y u`` (read-only): unbiased, and so not always those of any people. ``z`` is a
+        constant and the scaled columns; y is -1 or 1, or a number times ``constant / |z|``.
+    answer
+        The column that is predicted.
+    scales, constant
+        How records are scaled: public.
+    public
+        Whether the second moments are those of public records, and hold no noise.
+    reports
+        How many reports they rest on: public.
+    """
+
+    kind: ClassVar[str] = "collected-moments"
+
+    domain: Box
+    answer: str
+    second_moments: Floats
+    cross_moments: Floats
+    scales: tuple[tuple[float, float], ...]
+    constant: float
+    public: bool
+    reports: int
+
+    def __post_init__(self) -> None:
+        size = len(self.scales) + 1
+        for name, shape in (("second_moments", (size, size)), ("cross_moments", (size,))):
+            kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes()).reshape(shape)
+            object.__setattr__(self, name, kept)
+
+    @classmethod
+    def of(cls, protocol: Any, second: Floats, cross: Floats, variance: float, reports: int) -> Self:
+        """The release that follows from a protocol's moments; ``variance`` is that of a number that was told."""
+        public = protocol.second_moments is not None
+        about = (
+            ("target", "linear model, collected from devices"),
+            ("response", protocol.response),
+            ("randomizer", "privunit"),
+            ("reports", str(reports)),
+            *((("second moments", "public"),) if public else ()),
+        )
+        law = LocalLaw("privunit", protocol.questions, math.sqrt(protocol.spread(variance)))
+        return cls(
+            guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
+            second_moments=second, cross_moments=cross, scales=protocol.scales, constant=protocol.constant,
+            public=public, reports=reports,
+        )  # fmt: skip
+
+    @property
+    def box(self) -> Box:
+        return self.domain
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that predict."""
+        return tuple(name for name in self.box.names if name != self.answer)
+
+    @property
+    def features(self) -> Box:
+        """The box of the columns that predict."""
+        kinds = dict(zip(self.box.names, self.box.columns, strict=True))
+        return Box({name: kinds[name] for name in self.columns})
+
+    @cached_property
+    def response(self) -> Response:
+        """What is predicted."""
+        kind = self.box.columns[self.box.names.index(self.answer)]
+        if isinstance(kind, Categorical):
+            return Response(self.answer, classes=kind.categories)
+        return Response(self.answer, range=(kind.low, kind.high))
+
+    @property
+    def noise_sd(self) -> float:
+        """The standard deviation of a number of the moments, from above."""
+        return self.law.deviation
+
+    @property
+    def ridge(self) -> float:
+        """How small an eigenvalue of the second moments must be to be noise: what ``fit`` uses if it is not told.
+
+        That of a matrix of noise grows like the root of its size. Public second moments have none: a direction whose
+        eigenvalue is below the noise of the cross moments then has slopes that are noise.
+        """
+        return self.noise_sd * (1.0 if self.public else math.sqrt(len(self.cross_moments)))
+
+    # --- the model --------------------------------------------------------------------------------------------
+
+    def fit(self, ridge: float | None = None) -> Model:
+        """The linear model in the columns' units; of two categories, the second is predicted where it is positive.
+
+        Parameters
+        ----------
+        ridge
+            Eigenvalues ``l`` of the second moments count as ``(l**2 + ridge**2) / l``; by default as the noise asks.
+        """
+        slopes = self._slopes(ridge)
+        units = np.array([unit for _, unit in self.scales])
+        centres = np.array([centre for centre, _ in self.scales])
+        factor, start = 1.0, 0.0
+        if self.response.range is not None:  # what was told is y in [-1, 1], times constant / |z|
+            low, high = self.response.range
+            factor, start = (high - low) / 2 / self.constant, low / 2 + high / 2
+        found = factor * slopes[1:] / units
+        intercept = start + factor * slopes[0] * self.constant - float(found @ centres)
+        return Model("linear", self.answer, self.columns, tuple(found.tolist()), intercept)
+
+    def _inverse(self, ridge: float | None) -> Floats:
+        """The second moments inverted, as far as they are not noise."""
+        small = self.ridge if ridge is None else positive_number("ridge", ridge)
+        values, vectors = np.linalg.eigh(self.second_moments)
+        return np.asarray((vectors * (values / (values**2 + small**2))) @ vectors.T)
+
+    def _slopes(self, ridge: float | None = None) -> Floats:
+        return np.asarray(self._inverse(ridge) @ self.cross_moments)
+
+    def slopes(self, confidence: float = 0.95) -> tuple[Floats, Floats]:
+        """Slopes of the scaled columns, and how far off noise in the cross moments puts each, with this confidence.
+
+        Noise in the second moments, and what the ridge takes away, are not in it.
+        """
+        from statistics import NormalDist
+
+        width = NormalDist().inv_cdf((1 + probability("confidence", confidence)) / 2) * self.noise_sd
+        inverse = self._inverse(None)
+        return self._slopes()[1:], np.asarray(width * np.linalg.norm(inverse, axis=1))[1:]
+
+    def predict(self, points: ArrayLike) -> NDArray[Any]:
+        """The category, or the number, at ``(m, k)`` points of the columns that predict, in their units."""
+        score = self.fit().predict(self._within(points))
+        if self.response.classes is None:
+            low, high = self.response.range or (-math.inf, math.inf)
+            return np.clip(score, low, high)
+        return np.array(self.response.classes, dtype=object)[(score > 0).astype(np.int64)]
+
+    def _within(self, points: ArrayLike) -> Floats:
+        """Points moved into the box, as devices move records."""
+        found = np.asarray(points, dtype=np.float64)
+        if found.ndim != 2 or found.shape[1] != len(self.columns):
+            raise ParameterError(f"points must have shape (m, {len(self.columns)}), got shape {found.shape}")
+        columns = self.features.intervals()
+        return np.stack([np.clip(found[:, j], kind.low, kind.high) for j, kind in enumerate(columns)], axis=1)
+
+    def __repr__(self) -> str:
+        return f"<CollectedMoments of {len(self.columns)} columns and {self.answer!r}: {self.guarantee}>"
+
+    # --- as a file --------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"second_moments": self.second_moments, "cross_moments": self.cross_moments}
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "response": self.answer,
+            "scales": [list(pair) for pair in self.scales],
+            "constant": self.constant,
+            "public": self.public,
+            "reports": self.reports,
+        }
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"response", "scales", "constant", "public", "reports"}, "the content")
+        exact_keys(arrays, {"second_moments", "cross_moments"}, "the file")
+        if fields["response"] not in box.names or box.dimension < 2:
+            raise ParameterError("the response is no column of the box")
+        size = box.dimension
+        told = dict(zip(box.names, box.columns, strict=True))
+        response = told.pop(fields["response"])
+        if isinstance(response, Categorical) and len(response.categories) != 2:
+            raise ParameterError("the response has more than two categories")
+        if any(isinstance(kind, Categorical) for kind in told.values()):
+            raise ParameterError("the columns that predict are numbers")
+        second, cross = arrays["second_moments"], arrays["cross_moments"]
+        if second.shape != (size, size) or cross.shape != (size,) or not (second == second.T).all():
+            raise ParameterError(f"moments of {size} numbers are a symmetric matrix and a vector, the file has others")
+        public, numeric = true_or_false("public", fields["public"]), not isinstance(response, Categorical)
+        if common["law"].size != size + int(numeric) + (0 if public else size * (size + 1) // 2):
+            raise ParameterError("the noise law speaks of another number of moments")
+        if len(fields["scales"]) != size - 1 or any(len(pair) != 2 for pair in fields["scales"]):
+            raise ParameterError("scales are (centre, unit) of every column")
+        scales = tuple((finite_number("a centre", a), positive_number("a unit", b)) for a, b in fields["scales"])
+        check_reports(fields["reports"], common)
+        return cls(
+            **common, domain=box, answer=fields["response"], second_moments=second, cross_moments=cross, scales=scales,
+            constant=positive_number("constant", fields["constant"]), public=public, reports=fields["reports"],
+        )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Nothing private is in what a cluster leaves behind: exceptions, workers' logs, event log, temporary folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from far_leaks import MARKER, WORD
+
+HERE = Path(__file__).parent
+FORMS = [
+    str(MARKER).encode(),
+    WORD.encode(),
+    struct.pack("<q", MARKER),
+    struct.pack(">q", MARKER),
+    WORD.encode("utf-16le"),
+]
+
+
+def left_behind(folder, *args):
+    """All that a run prints, and all files that it leaves, those of the data apart."""
+    if args[0] == "spark" and shutil.which("java") is None:
+        pytest.skip("there is no Java to run Spark on")
+    pytest.importorskip({"dask": "distributed", "spark": "pyspark"}[args[0]], reason="the engine is not installed")
+    path = os.pathsep.join([str(HERE), str(HERE.parent)])
+    env = dict(os.environ, TMPDIR=str(folder), PYTHONPATH=path, PYSPARK_PYTHON=sys.executable)
+    command = [sys.executable, str(HERE / "far_leaks.py"), args[0], str(folder), *args[1:]]
+    run = subprocess.run(command, capture_output=True, env=env, timeout=500, check=False)
+    assert run.returncode == 0, run.stderr.decode()[-3000:]
+    places = [place for place in folder.rglob("*") if place.is_file() and "data" not in place.relative_to(folder).parts]
+    return {"printed": run.stdout + run.stderr, **{str(place): place.read_bytes() for place in places}}
+
+
+def hits(found):
+    return {place for place, content in found.items() for form in FORMS if form in content}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["dask", "spark"])
+def test_nothing_of_a_record_is_left_behind(engine, tmp_path):
+    found = left_behind(tmp_path, engine)
+    assert not hits(found)
+    told = found["printed"].decode()
+    assert told.count("an exception") >= 4  # the passes that tell, and the file that is no table any more
+    assert "a worker could not finish its part" in told and "a worker could not read its part" in told
+    assert engine == "dask" or any("events" in place for place in found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["dask", "spark"])
+def test_negative_control_a_plain_cast_is_found(engine, tmp_path):
+    found = hits(left_behind(tmp_path, engine, "control"))
+    assert "printed" in found
+    assert any("events" in place or "log" in place for place in found)

@@ -1,0 +1,302 @@
+"""Dask and Spark add up to the same bits as memory, whatever the order, the partitions and the batches."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import sfumato as sf
+from contracts.far import dask_frame, session, spark_frame
+from contracts.folding import FOLDING, ROWS, WHOLE, passes_of, released, table
+from contracts.test_passes import folded, shuffled
+from opening import numbers_of
+from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.passes import Together
+from sfumato.errors import EngineError, ParameterError, ParameterTypeError, SchemaError
+
+targets = pytest.mark.parametrize("name", FOLDING)
+
+
+def expected(one):
+    return folded(one, table(), one.box, MemoryEngine())
+
+
+@pytest.mark.few(6)
+@targets
+def test_dask_adds_up_to_the_same_bits(name):
+    data = table()
+    for one in passes_of(name):
+        found = [folded(one, dask_frame(data[::-1], 13), one.box, sf.engines.Dask())]
+        found += [folded(one, dask_frame(shuffled(data), parts), one.box, sf.engines.Dask()) for parts in (1, 8)]
+        assert found == [expected(one)] * 3
+
+
+@cache
+def all_passes():
+    """Every pass of every target, those that agree on their columns as one: a job of Spark's takes seconds."""
+    groups, single = [], []
+    for one in (one for name in FOLDING for one in passes_of(name)):
+        if one.features is not None:
+            single.append(one)
+            continue
+        for place, group in enumerate(groups):
+            with suppress(ParameterError):
+                groups[place] = Together((*group.passes, one))
+                break
+        else:
+            groups.append(Together((one,)))
+    assert sum(len(group.passes) for group in groups) + len(single) > 25
+    return [*groups, *single]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(4))
+def test_spark_adds_up_to_the_same_bits(place):
+    frame = spark_frame(table()[::-1], 3)
+    for one in all_passes()[place::4]:
+        assert folded(one, frame, one.box, sf.engines.Spark(session())) == expected(one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [1, 8, 13])
+@pytest.mark.parametrize("name", ["count", "logistic regression"])
+def test_spark_adds_up_to_the_same_bits_in_any_partitions_and_batches(name, parts):
+    """Text, numbers, and features that are kept."""
+    (one, *_) = passes_of(name)
+    session().conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "77")
+    try:
+        assert folded(one, spark_frame(shuffled(table()), parts), one.box, sf.engines.Spark()) == expected(one)
+    finally:
+        session().conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+# --- paths ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The same records as one Parquet file of many row groups, a folder of files, a CSV file, and three of them."""
+    data = table().replace([np.inf, -np.inf], 1e308)  # in a CSV file that is no number
+    arrow = pa.Table.from_pandas(data, preserve_index=False)
+    (tmp_path / "folder.parquet").mkdir()
+    parquet.write_table(arrow, tmp_path / "one.parquet", row_group_size=31)
+    paths = []
+    for place, start in enumerate(range(0, ROWS, 150)):
+        parquet.write_table(arrow[start : start + 150], tmp_path / "folder.parquet" / f"{place}.parquet")
+        paths.append(tmp_path / f"{place}.csv")
+        data[start : start + 150].to_csv(paths[-1], index=False)
+    data.to_csv(tmp_path / "all.csv", index=False)
+    return [tmp_path / "one.parquet", tmp_path / "folder.parquet", str(tmp_path / "all.csv"), paths]
+
+
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", ["density", "count", "moments", "logistic regression", "curve", "bounds"])
+def test_dask_reads_files_to_the_same_bits(name, files, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.clusters._ROWS", 60)
+    for one in passes_of(name):
+        want = folded(one, files[0], one.box, MemoryEngine())
+        for data in files:
+            assert folded(one, data, one.box, sf.engines.Dask()) == want
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["count", "logistic regression"])
+def test_spark_reads_files_to_the_same_bits(name, files, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.clusters._ROWS", 60)
+    (one, *_) = passes_of(name)
+    want = folded(one, files[0], one.box, MemoryEngine())
+    for data in (files[1], files[3]):
+        assert folded(one, data, one.box, sf.engines.Spark(session())) == want
+
+
+def test_files_of_one_list_must_have_the_same_columns(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "b.csv").write_text("b,a\n1,2\n")
+    with pytest.raises(SchemaError, match="must have the same columns"):
+        sf.engines.Dask().open([tmp_path / "a.csv", tmp_path / "b.csv"], sf.Box({"a": (0, 1)}), "row")
+
+
+# --- releases -------------------------------------------------------------------------------------------------------
+
+
+LEARNERS = {  # none that starts from noisy counts: its weights are another draw each time
+    "logistic": sf.KernelMachine("logistic", "rbf", 3.0, "t", ["f", "m"], mechanism="output", prior="even"),
+    "hinge": sf.KernelMachine("hinge", sf.LinearKernel(), 3.0, "t", ["f", "m"], mechanism="output"),
+    "squared": sf.Ridge(3.0, response="y", range=(0, 10), mechanism="output"),
+    "several classes": sf.LogisticRegression(3.0, response="g", classes=[0, 1, 2], mechanism="output", prior="even"),
+}
+
+
+def weights(monkeypatch, target, data, engine, basis="auto"):
+    """What a learner has learned, before noise, and in how many passes."""
+    from sfumato import pipeline
+
+    seen, publish = [], pipeline.publish
+
+    def watched(private, *rest):
+        seen.append(private._values.tobytes())
+        return publish(private, *rest)
+
+    monkeypatch.setattr(pipeline, "publish", watched)
+    box = sf.Box({"a": (0, 10), "b": (0, 10)})
+    passes = 0
+
+    class Counting(type(engine)):
+        def fold(self, records, one):
+            nonlocal passes
+            passes += 1
+            return super().fold(records, one)
+
+    counting = Counting(*vars(engine).values())
+    sf.release(target, data, box, sf.Privacy(epsilon=1.0), engine=counting, basis=basis)
+    monkeypatch.undo()
+    return seen[0], passes
+
+
+def basis_of(name):
+    return sf.Landmarks(9) if name == "logistic" else "auto"
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_has_the_same_weights_on_dask(name, monkeypatch):
+    target, data, basis = LEARNERS[name], table(), basis_of(name)
+    bits, passes = weights(monkeypatch, target, data, MemoryEngine(), basis)
+    for frame in (dask_frame(data[::-1], 8), dask_frame(shuffled(data), 3)):
+        found, again = weights(monkeypatch, target, frame, sf.engines.Dask(), basis)
+        assert found == bits
+        assert again <= passes + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["logistic", "several classes"])
+def test_a_learner_has_the_same_weights_on_spark(name, monkeypatch):
+    target, data, basis = LEARNERS[name], table(), basis_of(name)
+    bits, passes = weights(monkeypatch, target, data, MemoryEngine(), basis)
+    found, again = weights(monkeypatch, target, spark_frame(shuffled(data), 2), sf.engines.Spark(session()), basis)
+    assert found == bits
+    assert again <= passes + 1
+
+
+def test_frames_of_dask_are_recognised():
+    assert released("mean", "auto", dask_frame(table(), 3)).guarantee == released("mean").guarantee
+    assert released("count", "auto", dask_frame(table(), 3)).guarantee == released("count").guarantee
+
+
+@pytest.mark.slow
+def test_frames_of_spark_are_recognised():
+    assert released("mean", "auto", spark_frame(table(), 3)).guarantee == released("mean").guarantee
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_is_no_sum_says_that_it_needs_the_whole(name):
+    with pytest.raises(ParameterError, match="needs the whole table at once"):
+        released(name, "auto", dask_frame(table(), 3))
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_without_the_columns_is_refused():
+    with pytest.raises(SchemaError, match="the data have no column 'a'"):
+        released("mean", data=dask_frame(table()[["b", "y"]], 2))
+    with pytest.raises(SchemaError, match="column 'a' must be numeric"):
+        released("mean", data=dask_frame(table().assign(a="text"), 2))
+
+
+def test_a_table_in_memory_is_none_of_dasks():
+    with pytest.raises(ParameterTypeError, match="must be a Dask DataFrame, a path"):
+        released("mean", sf.engines.Dask())
+    with pytest.raises(ParameterTypeError, match="client must be a distributed"):
+        sf.engines.Dask("tcp://somewhere")
+
+
+def test_a_frame_that_changes_between_passes_is_refused():
+    def restless(part):
+        return part.assign(a=np.random.default_rng().uniform(0, 10, len(part)))
+
+    data = dask_frame(table(), 4)
+    engine, (one,) = sf.engines.Dask(), passes_of("density")
+    records = engine.open(data.map_partitions(restless, meta=data._meta), one.box, "row")
+    engine.fold(records, one)
+    with pytest.raises(EngineError, match=r"changed between two passes.*nothing was released, and nothing was charged"):
+        engine.fold(records, one)
+
+
+def test_a_partition_of_other_types_is_read_value_by_value():
+    """Dask's own types are what the first partition had, or somebody declared: others may hold anything."""
+
+    def spoiled(part, number):
+        return part.astype({"a": object}).assign(a=[None, "12", *part["a"][2:]]) if number % 2 else part
+
+    data = dask_frame(table(), 1)
+    import dask
+    import dask.dataframe as dd
+
+    parts = [dask.delayed(spoiled)(table()[start : start + 100], start // 100) for start in range(0, ROWS, 100)]
+    mixed = dd.from_delayed(parts, meta=data._meta, verify_meta=False)
+    one = passes_of("density")[0]
+    clean = table()
+    clean.loc[[100, 101, 300, 301], "a"] = np.nan
+    assert folded(one, mixed, one.box, sf.engines.Dask()) == folded(one, clean, one.box, MemoryEngine())
+
+
+# --- persons --------------------------------------------------------------------------------------------------------
+
+
+def crowd(kind):
+    """Rows of ninety persons, some of them copies, and some of nobody, whose identifiers are of some type."""
+    data = table().replace([np.inf, -np.inf], 1e308)
+    data = pd.concat([data, data[::4]], ignore_index=True)
+    who = np.arange(len(data)) % 90
+    return data.assign(who={"whole": who, "text": [f"p{n}" if n else "" for n in who], "doubles": who / 4}[kind])
+
+
+def of_persons(engine, data, one):
+    totals = engine.fold(engine.open(data, one.box, sf.Person("who", 3), []), one)
+    return totals.rows, numbers_of(totals._whole()).tolist()
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("kind", ["whole", "text", "doubles"])
+@pytest.mark.parametrize("name", ["density", "count", "logistic regression", "curve", "variance"])
+def test_the_same_rows_of_persons_count_on_dask(name, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.clusters._ROWS", 60)
+    data = crowd(kind)
+    parquet.write_table(pa.Table.from_pandas(data, preserve_index=False), tmp_path / "t.parquet", row_group_size=50)
+    data.to_csv(tmp_path / "t.csv", index=False)
+    one = passes_of(name)[-1]
+    want = of_persons(MemoryEngine(), data, one)
+    assert 0 < want[0] <= 270
+    for source in (dask_frame(shuffled(data), 7), dask_frame(data, 1), tmp_path / "t.parquet", tmp_path / "t.csv"):
+        assert of_persons(sf.engines.Dask(), source, one) == want
+
+
+def test_a_person_whose_number_has_two_types_is_one():
+    """One missing value makes doubles of the whole numbers beside it, in its own partition."""
+    import dask
+    import dask.dataframe as dd
+
+    data = table().assign(who=1)
+    parts = [data[:200], data[200:].astype({"who": float})]
+    mixed = dd.from_delayed([dask.delayed(part) for part in parts], meta=data[:0], verify_meta=False)
+    one = passes_of("density")[0]
+    assert of_persons(sf.engines.Dask(), mixed, one) == of_persons(MemoryEngine(), data, one)
+    assert of_persons(sf.engines.Dask(), mixed, one)[0] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), [("count", "whole"), ("count", "text"), ("logistic regression", "doubles")])
+def test_the_same_rows_of_persons_count_on_spark(name, kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.clusters._ROWS", 200)
+    data, one = crowd(kind), passes_of(name)[-1]
+    parquet.write_table(pa.Table.from_pandas(data, preserve_index=False), tmp_path / "t.parquet", row_group_size=150)
+    want = of_persons(MemoryEngine(), data, one)
+    for source in (spark_frame(shuffled(data), 3), tmp_path / "t.parquet"):
+        assert of_persons(sf.engines.Spark(session()), source, one) == want

@@ -1,0 +1,45 @@
+"""Fingerprints: the same for the same data, another for others, and nothing of the data in an error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sfumato.accounting.binding import fingerprint
+from sfumato.errors import ParameterError, ParameterTypeError
+
+SALT, OTHER = "0a" * 32, "0b" * 32
+COLUMNS = {"age": [1.5, 2.5, 3.5], "name": ["a", "b", "c"]}
+
+
+def test_the_same_table_however_it_is_held():
+    table = pa.table(COLUMNS)
+    halves = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    turned = table.select(["name", "age"])
+    found = {fingerprint(one, SALT) for one in (COLUMNS, table, halves, turned, table.slice(0))}
+    assert len(found) == 1
+    assert fingerprint(pl.DataFrame(COLUMNS), SALT) == fingerprint(pl.DataFrame(COLUMNS), SALT)
+    assert fingerprint(pd.DataFrame(COLUMNS), SALT) == fingerprint(pd.DataFrame(COLUMNS), SALT)
+
+
+def test_others_are_told_apart(tmp_path):
+    (tmp_path / "a.csv").write_text("age\n1\n")
+    (tmp_path / "b.csv").write_text("age\n2\n")
+    array = np.arange(6.0)
+    several = [
+        tmp_path / "a.csv", tmp_path / "b.csv", array, array.reshape(2, 3), array + 1, array.astype(np.float32),
+        COLUMNS, {**COLUMNS, "age": [1.5, 2.5, 3.25]}, {"age": COLUMNS["age"]}, {"ages": COLUMNS["age"]},
+    ]  # fmt: skip
+    assert len({fingerprint(one, SALT) for one in several}) == len(several)
+    assert not {fingerprint(one, SALT) for one in several} & {fingerprint(one, OTHER) for one in several}
+
+
+def test_errors_tell_nothing_of_the_data(tmp_path):
+    with pytest.raises(ParameterError, match="cannot be read"):
+        fingerprint(tmp_path / "none.csv", SALT)
+    with pytest.raises(ParameterTypeError, match="must be a file's path, an array or a table") as caught:
+        fingerprint({"a": ["secret", 3, object()]}, SALT)
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,213 @@
+"""Linear models from reports: what a device tells, what the collector makes of it, and what is refused."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import ParameterError, ParameterTypeError
+from sfumato.local.records import read_records, within
+
+YESNO = sf.Categorical([0, 1])
+BOX = sf.Box({"age": (20, 60), "hours": (0, 80), "rich": YESNO})
+NUMBERS = sf.Box({"age": (20, 60), "pay": (0, 100), "hours": (0, 80)})
+USERS = np.arange(4, dtype=np.uint64)
+RECORDS = [[40, 40, 1], [20, 80, 0], [1e9, None, "maybe"], [np.nan, -np.inf, None]]
+
+
+def told(protocol, records=RECORDS):
+    return protocol.answers(within(protocol.box, read_records(protocol.box, records)), USERS[: len(records)])
+
+
+def people(count, seed=1):
+    """Age and hours, and who is rich: the older, more or less."""
+    generator = np.random.default_rng(seed)
+    age, hours = generator.uniform(20, 60, count), generator.uniform(0, 80, count)
+    rich = age + 0.2 * hours + generator.normal(0, 4, count) > 48
+    return np.column_stack([age, hours, rich])
+
+
+def collected(protocol, records):
+    collector = protocol.collector()
+    collector.add_batch(protocol.encode_many(records))
+    return collector.release()
+
+
+# --- what a device tells ------------------------------------------------------------------------------------------
+
+
+def test_everybody_tells_a_unit_vector():
+    for protocol in (sf.local.LinearModel(BOX, 1.0, "rich"), sf.local.LinearModel(NUMBERS, 1.0, "pay")):
+        for matrix in (None, np.eye(3) / 3):
+            own = dataclasses.replace(protocol, second_moments=matrix)
+            answers = told(own)
+            assert answers.shape == (4, own.questions)
+            assert np.linalg.norm(answers, axis=1) == pytest.approx(1)
+
+
+def test_the_vector_by_hand():
+    protocol = sf.local.LinearModel(BOX, 1.0, "rich", scales={"age": (30, 10)}, constant=2.0, weight=0.5)
+    assert protocol.scales == ((30.0, 10.0), (40.0, 20.0)) and protocol.questions == 9
+    z = np.array([2.0, 1.0, -2.0])  # 40 years, no hours
+    u = z / 3
+    squares = [u[0] ** 2, u[0] * u[1], u[0] * u[2], u[1] ** 2, u[1] * u[2], u[2] ** 2]
+    roots = np.array([1, math.sqrt(2), math.sqrt(2), 1, math.sqrt(2), 1])
+    expected = np.concatenate([squares * roots, -0.5 * u]) / math.sqrt(1.25)
+    assert told(protocol, [[40, 0, 0]])[0] == pytest.approx(expected)
+
+
+def test_a_number_is_told_over_the_length_of_its_record():
+    """So that least squares of what was told are those of the numbers, weighted with one over the square of lengths."""
+    protocol = sf.local.LinearModel(NUMBERS, 1.0, "pay", second_moments=np.eye(3) / 3)
+    whole = np.array([1.3, 1.0, -1.0])  # 50 years, 20 hours
+    length = np.linalg.norm(whole)
+    y = 0.5 * 1.3 / length
+    assert told(protocol, [[50, 75, 20]])[0] == pytest.approx([*(y * whole / length), math.sqrt(1 - y**2)])
+
+
+def test_moments_are_read_back():
+    protocol = sf.local.LinearModel(BOX, 1.0, "rich", seed=1)
+    records = people(500)
+    units, _ = protocol._units(within(BOX, read_records(BOX, records)))
+    users = np.arange(500, dtype=np.uint64)
+    means = protocol.answers(within(BOX, read_records(BOX, records)), users).mean(axis=0)
+    second, cross = protocol.moments(means)
+    assert second == pytest.approx(units.T @ units / 500) and np.array_equal(second, second.T)
+    assert cross == pytest.approx(((2 * records[:, 2] - 1) @ units) / 500)
+    assert protocol.public_moments(records) == pytest.approx(second)
+
+
+# --- what comes out -------------------------------------------------------------------------------------------------
+
+
+def test_a_model_of_two_categories_learns():
+    """Four reports in five predicted right; the rule itself is right in nine of ten, and everybody alike in six."""
+    records = people(12_000)
+    release = collected(sf.local.LinearModel(BOX, 4.0, "rich"), records)
+    new = people(4000, seed=2)
+    right = np.mean(release.predict(new[:, :2]) == new[:, 2])
+    assert right > 0.8
+    model = release.fit()
+    assert model.columns == ("age", "hours") and model.coefficients[0] > 4 * model.coefficients[1] / 2 > 0
+    values, errors = release.slopes()
+    assert (errors > 0).all() and values[0] > errors[0]
+
+
+def test_a_model_of_a_number_is_in_its_units():
+    """Least squares without noise: what the collector would see of very many people."""
+    generator = np.random.default_rng(3)
+    age, hours = generator.uniform(20, 60, 4000), generator.uniform(0, 80, 4000)
+    records = np.column_stack([age, 10 + age - 0.1 * hours, hours])
+    protocol = sf.local.LinearModel(NUMBERS, 8.0, "pay")
+    columns = within(NUMBERS, read_records(NUMBERS, records))
+    second, cross = protocol.moments(protocol.answers(columns, np.arange(4000, dtype=np.uint64)).mean(axis=0))
+    from sfumato.releases.collected.moments import CollectedMoments
+
+    release = CollectedMoments.of(protocol, second, cross, 1e-16, 10**9)
+    model = release.fit()
+    assert model.coefficients == pytest.approx((1.0, -0.1), rel=1e-6) and model.intercept == pytest.approx(10, rel=1e-6)
+    assert release.predict([[30.0, 40.0], [60.0, 0.0], [1e9, 0.0]]) == pytest.approx([36.0, 70.0, 70.0], rel=1e-6)
+
+
+def test_public_second_moments_leave_the_response_alone_to_be_told():
+    records = people(6000)
+    matrix = sf.local.LinearModel(BOX, 2.0, "rich").public_moments(people(2000, seed=5))
+    protocol = sf.local.LinearModel(BOX, 2.0, "rich", second_moments=matrix)
+    assert protocol.questions == 3
+    release = collected(protocol, records)
+    assert release.public and release.second_moments == pytest.approx(matrix)
+    right = np.mean(release.predict(records[:, :2]) == records[:, 2])
+    assert right > 0.8
+
+
+def test_a_larger_ridge_says_less():
+    release = collected(sf.local.LinearModel(BOX, 4.0, "rich"), people(5000))
+    small, large = release.fit(ridge=1e-6), release.fit(ridge=1e3)
+    assert np.abs(large.coefficients).max() < 1e-3 * np.abs(small.coefficients).max()
+    with pytest.raises(ParameterError, match="ridge must be"):
+        release.fit(ridge=-1.0)
+
+
+def test_the_plan_is_about_what_is_found():
+    """Root mean squares within a third: off-diagonal moments have less noise than the others."""
+    protocol, records = sf.local.LinearModel(BOX, 4.0, "rich"), people(8000)
+    release = collected(protocol, records)
+    columns = within(BOX, read_records(BOX, records))
+    second, cross = protocol.moments(protocol.answers(columns, np.arange(8000, dtype=np.uint64)).mean(axis=0))
+    off = np.concatenate([(release.second_moments - second)[np.triu_indices(3)], release.cross_moments - cross])
+    plan = sf.local.plan(protocol, people=8000)
+    assert 0.3 * plan.deviation < math.sqrt(np.mean(off**2)) < 1.5 * plan.deviation < 1.5 * release.noise_sd * 1.001
+    assert np.abs(off).max() < 2 * plan.error and set(plan.variances) == {"privunit"}
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def test_protocols_and_releases_come_back_from_files(tmp_path):
+    for protocol in (
+        sf.local.LinearModel(BOX, 2.0, "rich", seed=3, scales={"hours": (40, 12)}),
+        sf.local.LinearModel(NUMBERS, 2.0, "pay", seed=3, second_moments=np.eye(3) / 3),
+    ):
+        protocol.save(tmp_path / "p.json")
+        loaded = sf.local.load(tmp_path / "p.json")
+        assert loaded == protocol and loaded.fingerprint == protocol.fingerprint
+        release = collected(protocol, people(100) if protocol.response == "rich" else people(100)[:, [0, 2, 1]])
+        release.save(tmp_path / "r.sfumato")
+        again = sf.load(tmp_path / "r.sfumato")
+        points = [[30.0, 20.0], [50.0, 60.0]]
+        assert again.predict(points).tolist() == release.predict(points).tolist()
+        assert again.fit() == release.fit() and again.public == release.public
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"response": "ritch"}, "must be a column of the box, got response='ritch'; did you mean 'rich'"),
+        ({"response": "stage"}, "must have two categories, or be a range; 'stage' has 3"),
+        ({"response": "age"}, "has categories in column 'stage'"),
+        ({"scales": {"ages": (1, 2)}}, "are of columns that predict, got 'ages'"),
+        ({"scales": {"rich": (1, 2)}}, "are of columns that predict, got 'rich'"),
+        ({"scales": {"age": (1, 0)}}, "a unit must be"),
+        ({"scales": {"age": (np.nan, 1)}}, "a centre must be"),
+        ({"scales": [(1, 2)]}, r"scales must be \(centre, unit\) of 2 columns"),
+        ({"scales": {"age": (40, 1e-9)}}, "more than 1e.06 units from its centre"),
+        ({"scales": {"age": (1e300, 1e-300)}}, "more than 1e.06 units from its centre"),
+        ({"constant": 0.0}, "constant must be"),
+        ({"constant": 1e-200}, r"constant must lie in \[1e-06, 1e.06\]"),
+        ({"weight": 1e200}, "weight must lie in"),
+        ({"weight": -1.0}, "weight must be"),
+        ({"second_moments": np.eye(2)}, r"second_moments must have shape \(3, 3\)"),
+        ({"second_moments": np.triu(np.ones((3, 3)))}, "second_moments must be symmetric"),
+        ({"second_moments": np.diag([1.0, 1.0, -1.0])}, "second_moments must be positive semi-definite"),
+        ({"second_moments": np.full((3, 3), np.inf)}, "second_moments must be symmetric and finite"),
+    ],
+)
+def test_parameters_that_make_no_protocol_are_refused(options, words):
+    box = BOX
+    if "stage" in words:
+        box = sf.Box({"age": (20, 60), "stage": sf.Categorical([1, 2, 3]), "rich": YESNO})
+    with pytest.raises(ParameterError, match=words):
+        sf.local.LinearModel(box, 1.0, **{"response": "rich", **options})
+
+
+def test_other_things_are_refused():
+    with pytest.raises(ParameterTypeError, match="matrix of numbers"):
+        sf.local.LinearModel(BOX, 1.0, "rich", second_moments="public")
+    with pytest.raises(ParameterTypeError, match=r"scales must be \(centre, unit\) of 'age'"):
+        sf.local.LinearModel(BOX, 1.0, "rich", scales={"age": 5})
+    with pytest.raises(ParameterError, match="needs a column beside the response"):
+        sf.local.LinearModel(sf.Box({"rich": YESNO}), 1.0, "rich")
+    with pytest.raises(ParameterError, match="max_norm"):
+        sf.local.LinearModel(sf.Box([(0, 1), (0, 1)], max_norm=1.0), 1.0, "x0")
+    wide = sf.Box({**{f"c{j}": (0, 1) for j in range(123)}, "rich": YESNO})
+    with pytest.raises(ParameterError, match="makes 7,874 numbers; devices tell at most 1,024: give second_moments="):
+        sf.local.LinearModel(wide, 1.0, "rich")
+    assert sf.local.LinearModel(wide, 1.0, "rich", second_moments=np.eye(124) / 124).questions == 124
+    release = collected(sf.local.LinearModel(BOX, 2.0, "rich"), people(50))
+    with pytest.raises(ParameterError, match=r"points must have shape \(m, 2\)"):
+        release.predict([[1.0, 2.0, 3.0]])

@@ -1,0 +1,96 @@
+"""A linear model from reports: its file says one thing, and refuses to say another."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.errors import FileFormatError, ParameterError
+from sfumato.laws import LocalLaw
+from sfumato.releases.collected.moments import CollectedMoments
+
+BOX = sf.Box({"age": (20, 60), "hours": (0, 80), "rich": sf.Categorical(["no", "yes"])})
+PROTOCOL = sf.local.LinearModel(BOX, 2.0, "rich", seed=1)
+
+
+def made(protocol=PROTOCOL):
+    second = np.diag([0.6, 0.2, 0.2])
+    return CollectedMoments.of(protocol, second, np.array([-0.3, 0.2, 0.0]), 1e-4, 5000)
+
+
+def common(release):
+    return {name: getattr(release, name) for name in ("guarantee", "law", "target", "receipt")}
+
+
+def rebuilt(release, fields=None, arrays=None, **other):
+    told = {**common(release), **other}
+    return CollectedMoments.rebuild(
+        told, BOX, {**release.fields(), **(fields or {})}, {**release.arrays(), **(arrays or {})}
+    )
+
+
+def test_it_cannot_be_changed_and_says_what_it_is():
+    release = made()
+    with pytest.raises(ValueError, match="read-only"):
+        release.second_moments[0, 0] = 9.0
+    assert (
+        repr(release)
+        == "<CollectedMoments of 2 columns and 'rich': 2-differential privacy for replacing one row, local model>"
+    )
+    assert release.columns == ("age", "hours") and release.features.names == ("age", "hours")
+    assert release.noise_sd == release.law.deviation and release.ridge == pytest.approx(release.noise_sd * np.sqrt(3))
+
+
+def test_the_model_by_hand():
+    release = made()
+    ridge = release.ridge
+    slopes = [c * m / (m**2 + ridge**2) for c, m in zip((-0.3, 0.2, 0.0), (0.6, 0.2, 0.2), strict=True)]
+    model = release.fit()
+    assert model.coefficients == pytest.approx((slopes[1] / 10, 0.0))
+    assert model.intercept == pytest.approx(1.3 * slopes[0] - slopes[1] / 10 * 40)
+    assert release.predict([[60.0, 0.0], [20.0, 0.0], [99.0, 0.0]]).tolist() == ["yes", "no", "yes"]
+
+
+def test_a_file_comes_back():
+    release = made()
+    again = rebuilt(release)
+    assert again.fit() == release.fit() and again.reports == 5000
+
+
+@pytest.mark.parametrize(
+    ("fields", "arrays"),
+    [
+        ({"response": "ages"}, {}),
+        ({"response": "age"}, {}),
+        ({"scales": [[1.0, 2.0]]}, {}),
+        ({"scales": [[1.0, 2.0], [1.0, 0.0]]}, {}),
+        ({"constant": -1.0}, {}),
+        ({"public": True}, {}),
+        ({"public": 1}, {}),
+        ({"reports": 0}, {}),
+        ({"more": 1}, {}),
+        ({}, {"second_moments": np.ones((2, 2))}),
+        ({}, {"second_moments": np.triu(np.ones((3, 3)))}),
+        ({}, {"cross_moments": np.ones(2)}),
+        ({}, {"other": np.ones(3)}),
+    ],
+)
+def test_files_that_say_something_else_are_refused(fields, arrays):
+    with pytest.raises((ParameterError, FileFormatError)):
+        rebuilt(made(), fields, arrays)
+
+
+def test_noise_of_another_size_is_refused():
+    with pytest.raises(ParameterError, match="another number of moments"):
+        rebuilt(made(), law=LocalLaw("privunit", 5, 0.1))
+
+
+def test_its_face_says_all_of_it_as_data(tmp_path):
+    made().save(tmp_path / "m.sfumato")
+    from sfumato.faces import face_of
+
+    face = face_of(sf.load(tmp_path / "m.sfumato"))
+    data = json.loads(json.dumps(face.data()))
+    assert data["response"] == "rich" and data["columns"] == ["age", "hours"] and not data["public"]
+    assert face.title == "a linear model of rich from age and hours, collected from people's devices"
