@@ -191,8 +191,8 @@ def test_the_core_is_small_enough_to_read_in_an_hour():
 
 
 RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets)\b|os\.urandom|getrandom", re.M)
-# Simulates public noise laws, draws from published densities and measures, makes up the patients of the demo and the records of a
-# sensitivity sampler; never sees data.
+# Simulates public noise laws, draws from published densities and measures, makes up the patients of the demo and the
+# records of a sensitivity sampler; never sees data.
 SIMULATION = {
     "bases/density/prediction.py",
     "releases/rows.py",
