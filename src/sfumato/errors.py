@@ -13,7 +13,7 @@ The tree::
     ├── MissingFileError (FileFormatError, SchemaError, FileNotFoundError)   there is no such file
     ├── PrivateDataError (TypeError)         private numbers were about to leave through a side door
     ├── MissingExtraError (ImportError)      an optional dependency is not installed
-    ├── EngineError                          a cluster could not add records up; nothing was released or charged
+    ├── EngineError                          a cluster could not add records up; nothing was released
     ├── UnpaidLearningWarning (UserWarning)  warned of, not raised: something else learns from the private records
     ├── RandomPrivacyWarning (UserWarning)   warned of, not raised: the guarantee rests on a sampled sensitivity
     ├── NothingThereWarning (UserWarning)    warned of, not raised: what was released seems to tell of no record
@@ -88,8 +88,23 @@ class MissingExtraError(SfumatoError, ImportError):
     """An optional dependency is not installed."""
 
 
+NOTHING_LOST = "nothing was released, and nothing was charged"
+
+
 class EngineError(SfumatoError):
-    """A cluster, or what it runs on, could not add records up: nothing was released, and nothing was charged."""
+    """A cluster, or what it runs on, could not add records up: nothing was released, and nothing was charged.
+
+    Where a step before it was charged already, it says which.
+    """
+
+    def after(self, charged: str) -> Self:
+        """The same error where something was charged before it.
+
+        >>> print(EngineError(f"no memory: {NOTHING_LOST}").after("entry 3 of account 'clinic'"))
+        no memory: nothing was released, but entry 3 of account 'clinic' is charged and counts
+        """
+        said = str(self).replace(NOTHING_LOST, f"nothing was released, but {charged} is charged and counts")
+        return type(self)(said)
 
 
 class UnpaidLearningWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with

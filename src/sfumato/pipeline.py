@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from sfumato.accounting.charge import Payer, Told, charged, check_payer
+from sfumato.accounting.charge import Payer, Told, charged, check_payer, said_if_paid
 from sfumato.accounting.events import Event, event_of_release, event_of_selection
 from sfumato.bases.base import Basis
 from sfumato.checks import positive_integer, probability, shown, true_or_false
@@ -340,18 +340,19 @@ def release(
         records = engine.open(data, box, privacy.unit, target.columns)
         gathered = target.gather(records, box, engine)
     rows, settle = _number_of(gathered, privacy), partial(prepare, noise=noise)
-    step("choosing a basis")
-    tuned = replace(tune(target, gathered, box, rows, privacy, basis, ledger, settle), free=_free(basis, noise))
-    first = first_of(tuned, box, rows, settle)
-    left = expected(tuned, first, box, rows)
-    prepared = settle(left.target, box, left.privacy, rows, basis=left.basis)
-    warn_of_random(prepared.guarantee.confidence, privacy, 2)
-    if rehearse and prepared.law is not None:
-        run_on_made_up(prepared.target, records, box, prepared.basis, prepared.law.certificate.bound, rows, 2)
-    if first is not None:
-        left, prepared = _informed(tuned, first, prepared, (records, engine), ledger)
-    promise = left.promise(prepared.guarantee, privacy, records.assumptions)
-    return _looked_at(prepared.draw(gathered, ledger, partial(_finish, prepared, promise, _chosen_by(basis))))
+    with said_if_paid(ledger) as payer:
+        step("choosing a basis")
+        tuned = replace(tune(target, gathered, box, rows, privacy, basis, payer, settle), free=_free(basis, noise))
+        first = first_of(tuned, box, rows, settle)
+        left = expected(tuned, first, box, rows)
+        prepared = settle(left.target, box, left.privacy, rows, basis=left.basis)
+        warn_of_random(prepared.guarantee.confidence, privacy, 2)
+        if rehearse and prepared.law is not None:
+            run_on_made_up(prepared.target, records, box, prepared.basis, prepared.law.certificate.bound, rows, 2)
+        if first is not None:
+            left, prepared = _informed(tuned, first, prepared, (records, engine), payer)
+        promise = left.promise(prepared.guarantee, privacy, records.assumptions)
+        return _looked_at(prepared.draw(gathered, payer, partial(_finish, prepared, promise, _chosen_by(basis))))
 
 
 def _informed(

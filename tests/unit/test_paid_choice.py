@@ -12,7 +12,7 @@ import sfumato as sf
 from sfumato.checks import as_written
 from sfumato.core.privacy import part_of
 from sfumato.engines.memory import MemoryEngine
-from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
+from sfumato.errors import NOTHING_LOST, BudgetExceededError, EngineError, ParameterError, ParameterTypeError
 from sfumato.paid_choice import Settled, tune
 from sfumato.pipeline import prepare
 
@@ -241,4 +241,40 @@ def test_an_outcome_that_could_not_be_released_is_refused_before_the_choice_is_p
     target = sf.KDE(sf.Tuned([0.1, 0.3]))
     with pytest.raises(ParameterError, match="beyond 64-bit integers"):
         sf.release(target, np.linspace(0, 1, 40), sf.Box([(0, 1)]), sf.Privacy(epsilon=epsilon), ledger=account)
+    assert account.history() == []
+
+
+# --- what an engine that fails says --------------------------------------------------------------------------------
+
+
+class Failing(MemoryEngine):
+    """Goes away when something was charged already, or at once."""
+
+    def __init__(self, account, entries):
+        super().__init__()
+        object.__setattr__(self, "_account", account)
+        object.__setattr__(self, "_entries", entries)
+
+    def fold(self, records, one):
+        if len(self._account.history()) >= self._entries:
+            raise EngineError(f"the cluster went away: {NOTHING_LOST}, and it is safe to try again")
+        return super().fold(records, one)
+
+
+LABELLED = {"age": AGES, "ill": (AGES > 55) * 1.0}
+LOGISTIC = sf.LogisticRegression(3.0, response="ill", classes=[0, 1])
+
+
+def test_an_engine_that_fails_after_a_step_was_charged_says_so(account):
+    words = r"nothing was released, but entry 1 of account 'clinic' is charged and counts, and it is safe to try again"
+    with pytest.raises(EngineError, match=words) as caught:
+        sf.release(LOGISTIC, LABELLED, BOX, sf.Privacy(epsilon=1.0), ledger=account, engine=Failing(account, 1))
+    assert "nothing was charged" not in str(caught.value) and caught.value.__suppress_context__
+    assert len(account.history()) == 1
+
+
+def test_an_engine_that_fails_before_says_that_nothing_was_charged(account):
+    for ledger in (account, None):
+        with pytest.raises(EngineError, match="nothing was released, and nothing was charged"):
+            sf.release(LOGISTIC, LABELLED, BOX, sf.Privacy(epsilon=1.0), ledger=ledger, engine=Failing(account, 0))
     assert account.history() == []

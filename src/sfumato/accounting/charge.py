@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from sfumato.accounting.events import Event
-from sfumato.errors import ParameterTypeError
+from sfumato.errors import EngineError, ParameterTypeError
 from sfumato.releases.base import Receipt
 
 
@@ -38,6 +38,47 @@ def check_payer(ledger: object) -> None:
         raise ParameterTypeError(
             f"ledger must be an account, sf.Ledger(path).account(name), got {type(ledger).__name__}"
         )
+
+
+class Paying:
+    """A payer that remembers what it was charged."""
+
+    def __init__(self, payer: Payer) -> None:
+        self._payer = payer
+        self._receipts: list[Receipt] = []
+
+    @contextmanager
+    def spend(self, event: Event, told: Told | None = None) -> Iterator[Receipt]:
+        """Reserve before the block, mark published after it."""
+        with self._payer.spend(event, told) as receipt:
+            self._receipts.append(receipt)
+            yield receipt
+
+    def would_cost(self, what: Any, *more: Any) -> Any:
+        """Say whether events fit, one after the other, charging nothing."""
+        return self._payer.would_cost(what, *more)
+
+    def words(self) -> str:
+        """What was charged so far; empty if nothing was."""
+        return ", ".join(f"entry {receipt.entry} of account {receipt.account!r}" for receipt in self._receipts)
+
+
+@contextmanager
+def said_if_paid(ledger: Payer | None) -> Iterator[Payer | None]:
+    """Around several steps that a payer is charged for: an engine that fails after one of them says what stays charged.
+
+    The payer that it yields is to be charged instead.
+    """
+    if ledger is None:
+        yield None
+        return
+    paying = Paying(ledger)
+    try:
+        yield paying
+    except EngineError as error:
+        if not paying.words():
+            raise
+        raise error.after(paying.words()) from None
 
 
 @contextmanager

@@ -15,9 +15,8 @@ from sfumato.engines.passes import Integers, Pass, Values
 from sfumato.engines.tables import Columns, check_names, declarations, open_table
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import SENTENCES, Answer, Piece, schema_of
-from sfumato.errors import EngineError, ParameterTypeError, SchemaError, SfumatoError
+from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError, SchemaError, SfumatoError
 
-NOTHING_LOST = "nothing was released, and nothing was charged"
 _ROWS = 2**22  # of a Parquet file that are one part
 
 

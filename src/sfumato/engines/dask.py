@@ -9,14 +9,14 @@ from typing import Any
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.clusters import NOTHING_LOST, Scattered, attempt, open_scattered
+from sfumato.engines.clusters import Scattered, attempt, open_scattered
 from sfumato.engines.memory import rows_at_once
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import bundle, chosen, split
 from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import Answer, FramePart, added, features, fold
-from sfumato.errors import EngineError, ParameterTypeError
+from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError
 from sfumato.extras import need, need_version
 
 _FAN = 16  # answers that are added up at a time

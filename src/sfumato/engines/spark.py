@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.clusters import NOTHING_LOST, Scattered, attempt, open_scattered
+from sfumato.engines.clusters import Scattered, attempt, open_scattered
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import SentRows, chosen_batches, columns_sent, split_batches
 from sfumato.engines.tables import Columns
@@ -32,7 +32,7 @@ from sfumato.engines.workers import (
     feature_batches,
     fold_all,
 )
-from sfumato.errors import EngineError, ParameterTypeError
+from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError
 from sfumato.extras import need, need_version
 
 _SENT = 2**24  # numbers that all answers to a pass together may hold: 128 MiB, or twice that
