@@ -20,6 +20,7 @@ from sfumato.core.privacy import Guarantee, Privacy, part_of
 from sfumato.engines.engine import Engine, Records
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
 from sfumato.selection import select
+from sfumato.steps import step as at_step
 from sfumato.targets.base import Measured, Step, Stepwise, Target, Tunable
 from sfumato.targets.density.tuned import Tuned
 from sfumato.values import silently
@@ -58,6 +59,7 @@ def tune(
 
     ``prepare`` settles a release and refuses one that cannot be: it is asked of every outcome before anything is paid.
     """
+    at_step("choosing a basis")
     if not isinstance(target, Tunable):
         if isinstance(basis, Tuned):
             raise ParameterTypeError("basis=sf.Tuned(...) is for densities; give this target one basis")

@@ -341,7 +341,6 @@ def release(
         gathered = target.gather(records, box, engine)
     rows, settle = _number_of(gathered, privacy), partial(prepare, noise=noise)
     with said_if_paid(ledger) as payer:
-        step("choosing a basis")
         tuned = replace(tune(target, gathered, box, rows, privacy, basis, payer, settle), free=_free(basis, noise))
         first = first_of(tuned, box, rows, settle)
         left = expected(tuned, first, box, rows)
