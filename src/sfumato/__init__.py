@@ -225,7 +225,7 @@ _HELPERS = {
 def _later(place: str) -> Any:
     """A function that imports the room it lives in when it is called."""
     module, _, name = place.rpartition(".")
-    return lambda *given: getattr(import_module(f"sfumato.{module}"), name)(*given)
+    return lambda *given, **named: getattr(import_module(f"sfumato.{module}"), name)(*given, **named)
 
 
 _UPWARDS.update({what: _later(place) for what, place in _HELPERS.items()})

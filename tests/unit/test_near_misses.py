@@ -49,6 +49,7 @@ def refusals(made, folder):
         "question": (lambda: made["summary"].answer("mean(agee)"), "age"),
         "text": (lambda: made["summary"].answer('mean(ill == "yess")'), "yes"),
         "account": (lambda: sf.Ledger(account.path).account("clinic-2062").remaining(), "clinic-2026"),
+        "outside": (lambda: made["density"]([1.0], outside="clipp"), "clip"),
         "record": (lambda: one_record(BOX, {"agee": 1, "bmi": 2}), "agee"),
         "records": (lambda: read_records(BOX, pd.DataFrame({"agee": [1], "bmi": [2]})), "agee"),
     }
@@ -56,7 +57,7 @@ def refusals(made, folder):
 
 NAMES = (
     *("data", "person", "statistic", "by", "word", "points", "arrow", "column", "group", "predict", "summary"),
-    *("category", "question", "text", "account", "record", "records"),
+    *("category", "question", "text", "account", "outside", "record", "records"),
 )
 
 

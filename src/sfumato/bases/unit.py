@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.checks import did_you_mean, shown
+from sfumato.checks import did_you_mean, one_of, shown
 from sfumato.core.box import Box, Column, Date, Interval, Periodic
 from sfumato.dates import as_days, as_moments, brief_iso, days_of_array, from_days
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
@@ -55,10 +55,8 @@ def read_points(
             array[:, axis] = wrapped(kind, array[:, axis])
     if np.isnan(array).any():
         raise OutsideBoxError(f"points must be {_wanted(box.columns)}, got NaN")
-    if outside == "clip":
+    if one_of("outside", outside, ("refuse", "clip")) == "clip":
         array = np.clip(array, low, high) if clip is None else clip(array)
-    elif outside != "refuse":
-        raise ParameterError(f"outside must be 'refuse' or 'clip', got outside={outside!r}")
     bad = np.flatnonzero(((array < low) | (array > high)).any(axis=1))
     if bad.size:
         raise OutsideBoxError(

@@ -11,6 +11,7 @@ from sfumato.bases.machine.coordinates import has_categories
 from sfumato.bases.machine.kernels import Precomputed
 from sfumato.core.neighbours import Person
 from sfumato.faces.base import Asked, Face, Facts
+from sfumato.faces.presence import Presence, absence, sum_of
 from sfumato.faces.promise import noise_lines
 from sfumato.faces.scales import Axis, axes_of
 from sfumato.faces.slices import (
@@ -28,6 +29,7 @@ from sfumato.faces.slices import (
     through_middle,
 )
 from sfumato.faces.words import brief, plain, readable
+from sfumato.laws import noise_deviation
 from sfumato.releases.machine.machine import MachineRelease
 
 _MECHANISMS = {
@@ -70,6 +72,16 @@ class MachineFace(Face):
         return kernel is not None and not isinstance(kernel, Precomputed)
 
     # --- terminal and programs --------------------------------------------------------------------------------
+
+    def nothing_there(self) -> list[str]:
+        prior, recipe, classes = self.release.handed.prior, self.release.handed.recipe, self.release.classes
+        if prior is None or prior.law is None or classes is None:
+            return []  # shares that the caller knows, or none: nobody was counted
+        rows = None if recipe is None or self.release.guarantee.neighbours != "replace" else recipe.rows
+        whole = sum_of(f"with {self.response}", np.array(prior.counts), prior.law, rows)
+        pairs = zip(classes, prior.counts, strict=True)
+        found = [Presence(f"{self.response} {one}", count, noise_deviation(prior.law)) for one, count in pairs]
+        return absence(whole, found) if whole.tells else []
 
     def rows(self, asked: Asked | None = None) -> Facts:
         release, told = self.release, dict(self.release.target)

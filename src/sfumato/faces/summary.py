@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.core.box import Categorical, Date, Interval, Periodic
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Asked, Face, Facts
+from sfumato.faces.presence import moments_alone
 from sfumato.faces.promise import short
 from sfumato.faces.scales import Axis, Layout, axis_of, laid_axes, layout_of
 from sfumato.faces.views import Field, Sample, View, dated, points_of
@@ -221,6 +222,9 @@ class SummaryFace(Face):
     def box_words(self) -> str:
         names = self.release.box.names
         return super().box_words if len(names) <= FIRST else f"{len(names)} columns"
+
+    def nothing_there(self) -> list[str]:
+        return moments_alone(self.release)
 
     @cached_property
     def bumps(self) -> list[Errors]:

@@ -16,14 +16,14 @@ from sfumato.bases.statistics.centred import CentredSquares
 from sfumato.bases.statistics.magnitudes import Magnitudes
 from sfumato.bases.statistics.moments import Moments
 from sfumato.bases.statistics.quantiles import Grid, QuantileBasis, Quantiles
-from sfumato.bases.statistics.sums import Given, Tally
+from sfumato.bases.statistics.sums import Given, Tally, Total
 from sfumato.bases.statistics.tree import QuantileTree
 from sfumato.bases.unit import in_words
-from sfumato.core.box import Column, Date, Integer, Interval
+from sfumato.core.box import Categorical, Column, Date, Integer, Interval
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.dates import iso
 from sfumato.faces.base import Asked, Face, Facts
-from sfumato.faces.presence import Presence, absence, sum_of
+from sfumato.faces.presence import Presence, absence, small_sums, sum_of
 from sfumato.faces.promise import NOISES, short
 from sfumato.faces.scales import Axis, axes_of
 from sfumato.faces.views import check_axes, dated
@@ -356,7 +356,10 @@ class ValueFace(Face):
         release, summary, what = self.release, self.release.summary, f"with {listed(self.release.box.names)}"
         if isinstance(summary, Tally | Magnitudes):
             assert release.law is not None
-            return absence(sum_of(what, release.numbers, release.law, release.rows))
+            whole = sum_of(what, release.numbers, release.law, release.rows)
+            return absence(whole, self._categories() if isinstance(summary, Tally) else [])
+        if isinstance(summary, Total):
+            return self._nothing_summed()
         if isinstance(summary, Moments | CentredSquares) and summary.weight:
             assert release.law is not None
             counted = summary.counted(release.numbers, noise_deviation(release.law))
@@ -364,7 +367,31 @@ class ValueFace(Face):
         if isinstance(summary, QuantileTree):
             assert release.law is not None
             return absence(sum_of(what, release.numbers[slice(*summary.layers[0])], release.law, release.rows))
-        return []  # a sum, a chosen quantile or a function of the caller's comes with no number of records
+        return []  # a chosen quantile or a function of the caller's comes with no number of records
+
+    def _categories(self) -> list[Presence]:
+        """How many records each declared category has, in a table of counts."""
+        release, found = self.release, []
+        assert release.law is not None and isinstance(release.summary, Tally)
+        if release.summary.statistic == "count":
+            return []
+        counts = release.numbers.reshape(release.summary.shape)
+        for axis, (name, column) in enumerate(zip(release.box.names, release.box.columns, strict=True)):
+            if isinstance(column, Categorical):
+                cells = np.moveaxis(counts, axis, 0).reshape(len(column.categories), -1)
+                pairs = zip(column.categories, cells, strict=True)
+                found += [sum_of(f"{name} {category}", own, release.law) for category, own in pairs]
+        return found
+
+    def _nothing_summed(self) -> list[str]:
+        """Of sums of values that all have one sign: whether each is no more than noise. Each value counts up to one."""
+        release = self.release
+        assert release.law is not None and isinstance(release.summary, Total)
+        signs = [column.low >= 0 or column.high <= 0 for column in release.box.intervals()]
+        if release.summary.complete or not all(signs):
+            return []
+        largest = float(np.abs(release.numbers).max())
+        return small_sums(release.box.names, Presence("", largest, noise_deviation(release.law), release.rows))
 
     def _span(self, grid: Grid) -> dict[str, Any]:
         """Which candidates there are."""

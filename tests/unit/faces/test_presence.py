@@ -35,13 +35,23 @@ TOLD = {
     "curve": (sf.NadarayaWatson(1.0, response="y", range=(0, 1)), LINE),
     "naive Bayes": (sf.NaiveBayes("sex", ["F", "M"]), LINE),
     "normal": (sf.NaiveBayes("sex", ["F", "M"], likelihood="normal"), LINE),
+    "learner": (sf.KernelMachine("logistic", "linear", response="sex", classes=["F", "M"]), LINE),
 }
 UNTOLD = {  # what is released there holds no number of records
-    "sum": (sf.Statistic("sum"), LINE),
+    "stated sum": (sf.Statistic("sum", missing="none"), LINE),
+    "sum of both signs": (sf.Statistic("sum"), sf.Box({"x": (-10, 10)})),
     "median": (sf.Statistic("median", interval="none"), LINE),
     "stated": (sf.Statistic("mean", missing="none"), LINE),
-    "learner": (sf.KernelMachine("logistic", "linear", response="sex", classes=["F", "M"]), LINE),
-    "summary": (sf.CosineMoments(2), LINE),
+    "margin": (sf.KernelMachine("hinge", "linear", response="sex", classes=["F", "M"]), LINE),
+    "known classes": (
+        sf.KernelMachine("logistic", "linear", response="sex", classes=["F", "M"], prior=[1, 2]),
+        LINE,
+    ),
+    "few moments": (sf.CosineMoments(3), LINE),
+}
+AFAR = {  # what is told there is no number of records
+    "sum": (sf.Statistic("sum"), LINE),
+    "summary": (sf.CosineMoments(6), LINE),
 }
 GRANTS = [
     sf.Privacy(epsilon=1.0),
@@ -52,7 +62,7 @@ GRANTS = [
 
 
 def heard(name, data, grant):
-    target, box = {**TOLD, **UNTOLD}[name]
+    target, box = {**TOLD, **UNTOLD, **AFAR}[name]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         release = sf.release(target, data, box, grant)
@@ -88,6 +98,51 @@ def test_a_group_or_a_class_alone_is_named(no_noise):
     assert "of sex M (sex M: " in words
     (words,) = heard("naive Bayes", only, GRANTS[0])
     assert "of sex M (sex M: " in words
+
+
+@pytest.mark.parametrize("what", ["histogram", "proportions"])
+def test_a_declared_category_that_nobody_has_is_named(what, no_noise):
+    told = sf.Box({"sex": sf.Categorical(["F", "M", "W"])})
+    with pytest.warns(NothingThereWarning, match="next to no record may be there of sex W"):
+        sf.release(sf.Statistic(what, "sex"), THERE, told, GRANTS[0])
+
+
+def test_cells_of_numbers_may_be_empty(no_noise):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.release(sf.Statistic("histogram", "x"), THERE, sf.Box({"x": (-10, 10)}), GRANTS[0])
+
+
+@pytest.mark.parametrize("grant", GRANTS, ids=str)
+def test_sums_that_are_no_more_than_noise(grant, no_noise):
+    """Values of one sign that add up to nothing: each record could have added up to ten."""
+    assert heard("sum", THERE, grant) == []
+    (words,) = heard("sum", GONE, grant)
+    assert words.startswith("next to no record may be there: the noisy sum of x is no more than noise, of standard ")
+
+
+@pytest.mark.parametrize("grant", GRANTS, ids=str)
+def test_moments_that_are_those_of_missing_values(grant, no_noise):
+    """Evenly spread values have moments of their own: -1/3 is the second."""
+    assert heard("summary", THERE, grant) == []
+    (words,) = heard("summary", GONE, grant)
+    assert words.startswith("next to no record may be there: the moments of x are no more than noise")
+    gone = np.full(10, math.nan)  # too few for anything to be said
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.release(sf.CosineMoments(6), gone, LINE, GRANTS[0])
+
+
+def test_a_private_number_of_records_that_is_noise(no_noise):
+    with pytest.warns(NothingThereWarning, match="the noisy number of records with x is 0"):
+        sf.release(sf.CosineMoments(6), np.zeros(0), LINE, GRANTS[1])
+
+
+def test_a_class_that_a_learner_counted_none_of(no_noise):
+    (words,) = heard("learner", THERE.assign(sex="F"), GRANTS[0])
+    assert "of sex M (sex M: " in words
+    few = THERE[:20]  # their noise is larger than they are
+    assert heard("learner", few, GRANTS[0]) == []
 
 
 def test_a_column_of_text_that_was_declared_a_number(tmp_path, no_noise):

@@ -428,6 +428,13 @@ def test_a_page_about_one_group_says_which_and_how_to_get_it():
     assert "density = release[&#39;b&#39;]  # one of its groups" in page and "low, high = density.band(" in page
 
 
+def test_a_release_writes_the_page_about_one_group(tmp_path):
+    box = sf.Box({"age": (0, 110), "ward": sf.Categorical(tuple("ab"))})
+    dense(box, by="ward").report(tmp_path / "wards.html", group="b")
+    assert "Density (ward = b) of age" in words((tmp_path / "wards.html").read_text("utf-8"))
+    dense(PLANE).report(tmp_path / "map.html", map=True)
+
+
 @pytest.mark.slow
 def test_a_basis_without_marginals_and_a_tilted_kernel():
     text = words(render(dense(PLANE, basis=sf.Bernstein(6, 2))))
