@@ -72,7 +72,8 @@ class Distribution(ABC):
     def probability(self, over: SubBox | None = None, of: str = "measure") -> float:
         """The probability of a sub-box such as ``{"age": (18, 65)}`` (one pair will do for one column).
 
-        Of a column of whole numbers, it is that of those within: each stands for the half on both sides of it.
+        Of a column of whole numbers, it is that of those within, both ends included: each stands for the half on both
+        sides of it. Round a circle 24 is 0, and ``(22, 4)`` goes through it.
 
         Parameters
         ----------
@@ -153,4 +154,8 @@ def around_whole_numbers(box: Box, over: SubBox | None) -> SubBox:
         if isinstance(column, Integer) and column.low - 0.5 <= low <= high <= column.high + 0.5:
             first, last = math.ceil(low) - 0.5, math.floor(high) + 0.5
             sides[name] = (max(first, column.low), max(first, column.low, min(last, column.high)))
+        elif isinstance(column, Periodic) and column.whole and math.isfinite(low) and math.isfinite(high):
+            end = high if high >= low else low + (high - low) % (column.high - column.low)  # round the circle
+            first = math.ceil(low) - 0.5
+            sides[name] = (first, max(first, math.floor(end) + 0.5))
     return sides

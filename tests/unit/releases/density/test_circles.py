@@ -51,6 +51,32 @@ def test_ranges_that_are_all_or_nothing(night):
     assert night.probability((4, 22)) + night.probability((22, 4)) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("over", "hours"),
+    [
+        ((22, 4), (22, 23, 0, 1, 2, 3, 4)),
+        ((21.7, 28.2), (22, 23, 0, 1, 2, 3, 4)),
+        ((-2, 4), (22, 23, 0, 1, 2, 3, 4)),
+        ((9.5, 10.5), (10,)),
+        ((0, 0), (0,)),
+        ((24, 24), (0,)),
+        ((9.2, 9.8), ()),
+        ((0, 23), range(24)),
+        ((5, 4), range(24)),
+        ((0, 2), (0, 1, 2)),
+    ],
+)
+def test_ranges_of_whole_numbers_hold_those_within(over, hours):
+    """Each number stands for the half on both sides of it, also of midnight."""
+    data = np.repeat(np.arange(24), np.arange(24) + 1)
+    box = sf.Box({"hour": sf.Periodic(0, 24, whole=True)})
+    release = sf.release(sf.KDE(bandwidth=1.0), data, box, sf.Privacy(epsilon=1e6))
+    share = float(np.isin(data, list(hours)).mean())
+    assert release.probability(over) == pytest.approx(share, abs=1e-3)
+    low, high = release.probability_band(over)
+    assert low - 1e-3 <= share <= high + 1e-3 and high - low < 0.02
+
+
 def test_ranges_of_one_of_several_columns(plane):
     parts = [plane.probability({"hour": hours, "x": (0.2, 0.7)}) for hours in ((22, 4), (22, 24), (0, 4))]
     assert parts[0] == pytest.approx(parts[1] + parts[2])
