@@ -53,7 +53,10 @@ CORE_LINES = 1530
 # makes its collector, which restores it from a checkpoint.
 COMPANIONS = [
     {"bases.base", "bases.lattice.expansion"},
-    {f"local.{name}" for name in ("protocol", "density", "linear", "marginals", "smooth", "collector", "checkpoints")},
+    {
+        f"local.{name}"
+        for name in ("protocol", "density", "linear", "marginals", "smooth", "risk", "collector", "checkpoints")
+    },
 ]
 
 
@@ -224,8 +227,8 @@ def test_only_channels_randomise_on_devices():
     assert users == {"local/channels.py"}
 
 
-DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "wire", "public", "records", "channels",
-          "planner")  # fmt: skip
+DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "risk", "losses", "wire", "public",
+          "records", "channels", "planner")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DEVICE)
@@ -247,6 +250,9 @@ groups = sf.Box({"a": sf.Categorical([0, 1]), "b": sf.Categorical(["x", "y"])})
 made = [sf.local.Density(numbers, epsilon=1.0, lattice=3, randomizer=r)
         for r in ("hadamard", "bit", "likelihood", "loglog", "laplace", "privunit")]
 made += [sf.local.SmoothQueries(numbers, epsilon=1.0), sf.local.Marginals(groups, epsilon=1.0)]
+plane = sf.Box({"x": (0, 1), "y": (0, 1)})
+made += [sf.local.LinearModel(plane, 1.0, "y")]
+made += [sf.local.RiskMinimization(plane, 1.0, "huber", sf.Box({"x": (-1, 1)}), lattice=5, degree=2, response="y")]
 for protocol in made:
     record = [0.0] * protocol.box.dimension
     collector = protocol.collector()

@@ -40,6 +40,10 @@ PROTOCOLS = {
     "tables by subsets": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1, randomizer="subset"),
     "linear model": sf.local.LinearModel(
         sf.Box({"a": (0, 1), "b": (0, 1), "y": YESNO}), 1.0, "y", seed=5, weight=0.5),
+    **{f"risk, {r}": sf.local.RiskMinimization(
+        sf.Box({"a": (0, 1), "y": YESNO}), 1.0, "logistic", sf.Box({"a": (-2, 2)}), lattice=5, degree=2, response="y",
+        seed=5, randomizer=r)
+       for r in ("bit", "likelihood", "loglog", "laplace")},
     "tables": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=2, one_way=0.5),
     "tables of one column": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1, randomizer="hadamard"),
     "tables of three": sf.local.Marginals(BINARY, 1.0, seed=5, ways=3, one_way=0.2),
@@ -74,6 +78,8 @@ def estimates(protocol, state):
         return protocol.masses(state)[0]
     if protocol.kind == "smooth-queries":
         return 2 * means - 1
+    if protocol.kind == "risk":
+        return protocol.release(state, 10**6).coefficients
     if protocol.kind == "linear-model":
         return np.concatenate([part.ravel() for part in protocol.moments(means)])
     release = protocol.release(state, 10**6)
@@ -119,7 +125,8 @@ def test_nobody_moves_an_estimate_further_than_stated(protocol):
 
 
 @pytest.mark.parametrize(
-    "name", ["likelihood", "loglog", "likelihood, blunt", "moments, likelihood", "moments, loglog"]
+    "name",
+    ["likelihood", "loglog", "likelihood, blunt", "moments, likelihood", "moments, loglog", "risk, likelihood"],
 )
 def test_nor_does_the_worst_number_that_anybody_can_have(name, monkeypatch):
     protocol = PROTOCOLS[name]
@@ -129,7 +136,8 @@ def test_nor_does_the_worst_number_that_anybody_can_have(name, monkeypatch):
 
 
 SHARP = ["hadamard", "bit", "laplace", "bit, blunt", "moments, bit", "moments, laplace", "tables of one column",
-         "tables, chebyshev", "tables", "hadamard, sharp", "subset", "subset, sharp", "tables by subsets"]  # fmt: skip
+         "tables, chebyshev", "tables", "hadamard, sharp", "subset", "subset, sharp", "tables by subsets", "risk, bit",
+         "risk, laplace"]  # fmt: skip
 
 
 @pytest.mark.few(3)

@@ -416,6 +416,14 @@ BITS = [
     sf.local.Marginals(SICK, 1.0, ways=2, seed=7),
     sf.local.Marginals(SICK, 1.0, ways=2, seed=8, randomizer="chebyshev"),
 ]
+WEIGHTS = Box({"x0": (-2, 2), "intercept": (-1, 1)})
+BITS += [
+    sf.local.RiskMinimization(TWO, 1.0, loss, WEIGHTS, lattice=3, degree=2, response="x1", seed=9)
+    for loss in ("logistic", "squared")
+]
+# A loss of the caller's that shows whatever it can of a record: it raises, prints and returns all sorts of things.
+TELLING = sf.local.RiskMinimization(TWO, 1.0, "own", WEIGHTS, lattice=3, degree=2, range=(0, 1), seed=9)
+BITS += [TELLING.with_loss(lambda w, x: print(x) or {0.0: 1 / 0, 1.0: "x"}[float(x[0])])]
 PAPER = ("likelihood", "loglog", "laplace")
 OTHERS = [sf.local.Density(TWO, 1.0, lattice=3, seed=9, randomizer=r) for r in (*PAPER, "privunit")]
 SUBSETS = [
@@ -423,11 +431,15 @@ SUBSETS = [
     sf.local.Marginals(SICK, 1.0, ways=1, seed=9, randomizer="subset"),
 ]
 OTHERS += SUBSETS
+OTHERS += [
+    sf.local.RiskMinimization(TWO, 1.0, "huber", WEIGHTS, lattice=3, degree=2, response="x1", seed=9, randomizer=r)
+    for r in PAPER
+]
 OTHERS += [sf.local.SmoothQueries(TWO, 1.0, degree=3, seed=9, randomizer=r) for r in PAPER]
 
 
 def name(protocol):
-    return f"{protocol.kind}-{protocol.parameters()['randomizer']}"
+    return f"{protocol.kind}-{protocol.settings()['randomizer']}"
 
 
 def fed_words(words):

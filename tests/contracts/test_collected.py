@@ -36,6 +36,22 @@ class TestLaplaceDensity(CollectedContract):
     protocol = sf.local.Density(LINE, epsilon=1.0, lattice=3, seed=7, randomizer="laplace")
 
 
+class TestCollectedRisk(CollectedContract):
+    weights = sf.Box({"t": (-1, 1), "intercept": (-2, 2)})
+    box = sf.Box({"t": (0.0, 1.0), "y": (0, 1)})
+    protocol = sf.local.RiskMinimization(
+        box, 1.0, "squared", weights, lattice=(5, 6), degree=3, response="y", seed=7, ridge=0.5
+    )
+
+    def arranged(self, records):
+        return np.column_stack([records, records])
+
+    def answers(self, release):
+        points = np.random.default_rng(2).uniform(-1, 1, size=(9, 2))
+        lowest = release.minimise()
+        return [release(points), *release.band(points), np.array([*lowest.parameters, lowest.value, lowest.gap])]
+
+
 class TestCollectedSummary(CollectedContract):
     protocol = sf.local.SmoothQueries(LINE, epsilon=1.0, degree=4, seed=7)
 

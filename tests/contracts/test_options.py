@@ -87,6 +87,10 @@ COMMANDS = {
     "linear model": (
         *("local", "init", "--kind", "linear-model", "--box", "both.toml", "--response", "ill", "--epsilon", "1"),
     ),
+    "risk": (
+        *("local", "init", "--kind", "risk", "--box", "both.toml", "--response", "ill", "--epsilon", "1"),
+        *("--loss", "logistic", "--parameter", "age:-2:2", "--lattice", "5", "--degree", "2"),
+    ),
     "marginals": ("local", "init", "--kind", "marginals", "--box", "words.toml", "--epsilon", "1"),
     "plan of devices": (
         "local",

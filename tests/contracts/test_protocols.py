@@ -1,5 +1,7 @@
 """Every protocol keeps the contract."""
 
+import dataclasses
+
 import numpy as np
 
 import sfumato as sf
@@ -61,6 +63,41 @@ class TestLinearModelOfANumber(TestLinearModel):
     protocol = sf.local.LinearModel(
         sf.Box({"age": (0, 110), "hour": (0, 24), "ill": (0, 1)}), 2.0, "ill", seed=7, second_moments=np.eye(3) / 3
     )
+
+
+class RiskContract(ProtocolContract):
+    box = sf.Box({"age": (0, 110), "hour": (0, 24), "ill": sf.Categorical([0, 1])})
+    parameters = sf.Box({"age": (-2, 2), "intercept": (-1, 1)})
+    protocol = sf.local.RiskMinimization(
+        box, 1.0, "logistic", parameters, lattice=(4, 3), degree=2, response="ill", seed=7, ridge=0.1
+    )
+
+    @property
+    def released_on(self):
+        return self.parameters
+
+    def records(self):
+        return np.random.default_rng(1).uniform([-10, 0, 0], [120, 24, 2], size=(self.people, 3)).round()
+
+
+class TestBitRisk(RiskContract):
+    pass
+
+
+class TestLikelihoodRisk(RiskContract):
+    protocol = dataclasses.replace(RiskContract.protocol, randomizer="likelihood")
+
+
+class TestLogLogRisk(RiskContract):
+    protocol = dataclasses.replace(RiskContract.protocol, randomizer="loglog", lattice=3, loss="smoothed-hinge")
+
+
+class TestLaplaceRisk(RiskContract):
+    protocol, width = dataclasses.replace(RiskContract.protocol, randomizer="laplace", range=(0.0, 1.0)), 96
+
+
+class TestBernsteinRisk(RiskContract):
+    protocol = dataclasses.replace(RiskContract.protocol, lattice=4, degree=3, bernstein=2, loss="huber")
 
 
 class SmoothContract(ProtocolContract):

@@ -363,6 +363,17 @@ def collected():
     known = pd.DataFrame({"age": people[:, 0], "bmi": people[:, 1], "smoker": told["smoker"]})
     asked["collected-moments"] = sf.local.LinearModel(whole, epsilon=4.0, response="smoker", seed=7), known[:2000]
     asked["collected-density-subset"] = sf.local.Density(plane, epsilon=2.0, lattice=(6, 5), seed=7), people
+    one, two = sf.Box({"age": (-2, 2)}), sf.Box({"age": (-1, 1), "intercept": (-1, 1)})
+    asked["collected-risk"] = (
+        sf.local.RiskMinimization(whole, 2.0, "logistic", one, lattice=9, degree=4, response="smoker", seed=7),
+        known,
+    )
+    asked["collected-risk-plane"] = (
+        sf.local.RiskMinimization(
+            plane, 2.0, "squared", two, lattice=4, degree=3, response="bmi", seed=7, ridge=0.1, bernstein=3
+        ),
+        people,
+    )
     for name, (protocol, records) in asked.items():
         collector = protocol.collector()
         with mock.patch("os.urandom", np.random.default_rng(17).bytes):
@@ -448,7 +459,7 @@ def asked(release):
 
 def evaluated(release, points):
     """Values and, for densities, bands, counts and groups; for learners, predictions; for both, widths of bands."""
-    if release.kind in ("function", "collected-density"):
+    if release.kind in ("function", "collected-density", "collected-risk"):
         return {"values": release(points).tolist()}
     if release.kind == "marginals":
         return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}

@@ -22,7 +22,7 @@ FLAVOURS |= {"curve-plane", "curve-private", "curve-space"}
 FLAVOURS |= {"value-count", "value-sum", "value-variance", "value-covariance", "value-proportions", "value-own"}
 FLAVOURS |= {"value-quantiles", "value-tree", "collected-density", "collected-density-line", "collected-summary"}
 FLAVOURS |= {"collected-marginals", "collected-marginals-joint", "collected-density-circles", "density-dates"}
-FLAVOURS |= {"collected-moments", "collected-density-subset"}
+FLAVOURS |= {"collected-moments", "collected-density-subset", "collected-risk", "collected-risk-plane"}
 
 
 def test_every_flavour_of_version_one_is_here():

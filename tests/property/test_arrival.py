@@ -359,7 +359,7 @@ def test_summaries(box, privacy, rows, degree, interactions, noise):
 
 @st.composite
 def protocols(draw):
-    kind = draw(st.sampled_from(["density", "smooth", "marginals", "linear"]))
+    kind = draw(st.sampled_from(["density", "smooth", "marginals", "linear", "risk"]))
     common = {"epsilon": draw(st.sampled_from([1e-6, 0.1, 1.0, 20.0])), "seed": 7}
     if kind == "marginals":
         box = draw(boxes(least=2, most=3, columns=CATEGORIES))
@@ -370,6 +370,12 @@ def protocols(draw):
     if kind == "linear":
         box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
         return lambda: sf.local.LinearModel(box, response=draw(st.sampled_from(box.names)), **common), box
+    if kind == "risk":
+        box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
+        weights = sf.Box({box.names[0]: (-draw(st.sampled_from([1e-6, 1.0, 1e6])), 1)})
+        common |= {"loss": draw(st.sampled_from(["logistic", "squared", "huber", "smoothed-hinge"]))}
+        common |= {"lattice": draw(st.integers(4, 6)), "degree": draw(st.integers(1, 3)), "response": box.names[1]}
+        return lambda: sf.local.RiskMinimization(box, parameters=weights, **common), box
     box = draw(boxes(most=2, columns=numeric(("interval", "integer"))))
     randomizer = draw(
         st.sampled_from(["auto", "hadamard", "subset", "bit", "laplace", "likelihood", "loglog", "privunit"])

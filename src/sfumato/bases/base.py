@@ -46,7 +46,7 @@ class Basis(ABC):
 
 @dataclass(frozen=True)
 class LatticeBasis(Basis):
-    """A tensor-product basis on the lattice ``{0, 1/k, ..., 1}`` of each axis of the box.
+    """A tensor-product basis on a lattice of each axis of the box: ``{0, 1/k, ..., 1}`` unless it says otherwise.
 
     Parameters
     ----------
@@ -84,6 +84,10 @@ class LatticeBasis(Basis):
     def lebesgue_constant(self, degree: int) -> float:
         """The largest sum of absolute weights at any point of [0, 1], along one axis, from above."""
 
+    def axis_lattice(self, degree: int) -> Floats:
+        """``(degree + 1,)``: the lattice along one axis, in [0, 1]."""
+        return np.arange(degree + 1) / degree
+
     def degrees(self, box: Box) -> tuple[int, ...]:
         """The degree along each axis of the box."""
         box.intervals()  # refuses categorical columns
@@ -115,7 +119,7 @@ class LatticeBasis(Basis):
 
     def lattice(self, box: Box) -> Floats:
         """``(size, l)``: the lattice points in user units, last column fastest."""
-        axes = [np.arange(n) / (n - 1) for n in self.shape(box)]
+        axes = [self.axis_lattice(n - 1) for n in self.shape(box)]
         grid = np.meshgrid(*axes, indexing="ij")
         return from_unit(box, np.stack([g.ravel() for g in grid], axis=1))
 

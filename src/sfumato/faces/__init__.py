@@ -14,6 +14,7 @@ from sfumato.faces.curve import CurveFace
 from sfumato.faces.density import DensityFace, GroupedDensityFace
 from sfumato.faces.function import FunctionFace
 from sfumato.faces.machine import MachineFace
+from sfumato.faces.risk import CollectedRiskFace
 from sfumato.faces.summary import SummaryFace
 from sfumato.faces.value import ValueFace
 from sfumato.releases.base import Release
@@ -21,6 +22,7 @@ from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.collected.moments import CollectedMoments
+from sfumato.releases.collected.risk import CollectedRisk
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -43,6 +45,7 @@ FACES: dict[type[Release], type[Face]] = {
     CollectedDensity: CollectedDensityFace,
     MarginalsRelease: MarginalsFace,
     CollectedMoments: CollectedMomentsFace,
+    CollectedRisk: CollectedRiskFace,
 }
 # A kind that also comes from people's own devices says other things then.
 LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}

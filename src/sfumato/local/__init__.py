@@ -13,6 +13,8 @@ from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
 from sfumato.local.planner import LocalPlan, plan
 from sfumato.local.protocol import Protocol, load
+from sfumato.local.risk import RiskMinimization
 from sfumato.local.smooth import SmoothQueries
 
-__all__ = ["Collector", "Density", "LinearModel", "LocalPlan", "Marginals", "Protocol", "SmoothQueries", "load", "plan"]
+__all__ = ["Collector", "Density", "LinearModel", "LocalPlan", "Marginals", "Protocol", "RiskMinimization",
+           "SmoothQueries", "load", "plan"]  # fmt: skip

@@ -120,7 +120,7 @@ class Density(Protocol):
     def channel_name(self) -> str:
         return "bit" if self.randomizer == "hadamard" else self.randomizer
 
-    def parameters(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         lattice = list(self.lattice) if isinstance(self.lattice, tuple) else self.lattice
         circles = {"circles": True} if self.circles else {}
         return {"lattice": lattice, "randomizer": self.randomizer, **circles}

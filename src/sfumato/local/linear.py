@@ -181,7 +181,7 @@ class LinearModel(Protocol):
     def channel_name(self) -> str:
         return "privunit"
 
-    def parameters(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         matrix = {} if self.second_moments is None else {"second_moments": [list(row) for row in self.second_moments]}
         return {
             "response": self.response,

@@ -135,7 +135,7 @@ class Marginals(Protocol):
             return super().valid(payload, users)
         return np.asarray(self.channel.turns(payload) < np.array(self._sizes)[self.asked(users)])
 
-    def parameters(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"ways": self.ways, "one_way": self.one_way, "people": self.people, "randomizer": self.randomizer}
 
     def asked(self, users: NDArray[np.uint64]) -> Questions:

@@ -63,7 +63,7 @@ def plan(
     Parameters
     ----------
     protocol
-        ``sf.local.Density(...)``, ``SmoothQueries``, ``Marginals`` or ``LinearModel``, at its epsilon.
+        Any of ``sf.local``: ``Density(...)``, ``SmoothQueries``, ``RiskMinimization``, ..., at its epsilon.
     people, error
         One of them: the number of people who will report, or the largest error that is wanted of any estimate.
 
@@ -103,7 +103,7 @@ def _variances(protocol: Protocol) -> tuple[float, float]:
 
 def _by_randomizer(protocol: Protocol, variance: float) -> dict[str, float]:
     """The variance with the protocol's randomizer, then with those that ``"auto"`` chooses among."""
-    own = protocol.parameters().get("randomizer", protocol.channel_name)
+    own = protocol.settings().get("randomizer", protocol.channel_name)
     found = {own: variance}
     for other in AUTOMATIC if own in AUTOMATIC else ():
         with suppress(ParameterError):  # a subset of too many, or of pairs

@@ -108,7 +108,7 @@ class Protocol(ABC):
         """Which channel answers travel through."""
 
     @abstractmethod
-    def parameters(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """The parameters of this kind as plain data, named as its arguments."""
 
     @abstractmethod
@@ -265,7 +265,7 @@ class Protocol(ABC):
             "seed": self.seed,
             "users": self.users,
             "numbers": self.numbers,
-            "parameters": self.parameters(),
+            "parameters": self.settings(),
         }
 
     @cached_property
@@ -300,9 +300,11 @@ def from_json(data: Any) -> Any:
     from sfumato.local.density import Density
     from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
+    from sfumato.local.risk import RiskMinimization
     from sfumato.local.smooth import SmoothQueries
 
-    kinds: dict[str, type[Protocol]] = {kind.kind: kind for kind in (Density, SmoothQueries, Marginals, LinearModel)}
+    every: tuple[type[Protocol], ...] = (Density, SmoothQueries, Marginals, LinearModel, RiskMinimization)
+    kinds = {kind.kind: kind for kind in every}
     if not isinstance(data, dict) or data.get("format") != "sfumato-protocol":
         raise FileFormatError("not a sfumato protocol")
     if data.get("version") != VERSION or isinstance(data["version"], bool):

@@ -77,7 +77,7 @@ class SmoothQueries(Protocol):
     def channel_name(self) -> str:
         return self.randomizer
 
-    def parameters(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         degree = list(self.degree) if isinstance(self.degree, tuple) else self.degree
         return {"degree": degree, "interactions": self.interactions, "randomizer": self.randomizer}
 

@@ -31,6 +31,7 @@ from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.collected.moments import CollectedMoments
+from sfumato.releases.collected.risk import CollectedRisk
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -54,8 +55,12 @@ _EVERY: tuple[type[Release], ...] = (
     CollectedDensity,
     MarginalsRelease,
     CollectedMoments,
+    CollectedRisk,
 )
-_COLLECTED = (CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind, CollectedMoments.kind)
+_COLLECTED = (
+    *(CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind),
+    *(CollectedMoments.kind, CollectedRisk.kind),
+)
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything

@@ -667,3 +667,64 @@ def test_what_a_linear_model_does_not_do(sfumato, learning):
     sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato")
     sfumato("predict", "m.sfumato", "people.csv", "-o", "n.csv", "--certain").failed(2, "--certain is not for")
     sfumato("evaluate", "m.sfumato", "people.csv").failed(2, "collected-moments")
+
+
+# --- mean losses ----------------------------------------------------------------------------------------------------
+
+RISK = (
+    *("--kind", "risk", "--box", "linear.toml", "--epsilon", 4, "--loss", "logistic", "--response", "sex"),
+    *("--parameter", "age:-2:2", "--parameter", "intercept:-1:1", "--lattice", "4,3", "--degree", 2),
+)
+
+
+def test_a_mean_loss_from_the_box_to_its_lowest_point(sfumato, learning):
+    made = sfumato("local", "init", *RISK, "--ridge", 0.1, "-o", "p.json")
+    assert "risk: logistic loss about sex at 4 x 3 values of age, intercept" in made.out and "bit, 1 bit" in made.out
+    protocol = sf.local.load("p.json")
+    assert protocol.parameters == sf.Box({"age": (-2, 2), "intercept": (-1, 1)}) and protocol.ridge == 0.1
+    assert "compared          12 mean losses" in sfumato("local", "simulate", "p.json", "people.csv").out
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
+    taken = sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato", "--report", "m.html")
+    assert "a polynomial through 4 x 3 lattice points" in taken.out
+    assert "with a ridge of 0.1 at age = " in taken.out and "(confidence 0.95)" in taken.out
+    assert "The mean loss of those who reported" in (learning / "m.html").read_text()
+    (learning / "at.csv").write_text("age,intercept\n0,0\n1,0.5\n")
+    assert len(sfumato("evaluate", "m.sfumato", "at.csv").out.splitlines()) == 3
+    data = sfumato("inspect", "m.sfumato", "--json").data
+    assert data["loss"] == "logistic" and len(data["lowest"]["parameters"]) == 2
+
+
+def test_a_mean_loss_is_planned(sfumato, learning):
+    planned = sfumato("local", "plan", *RISK, "--range", "0:2", "--people", 1000, "--json").data
+    assert planned["protocol"]["parameters"]["range"] == [0.0, 2.0] and planned["deviation"] > 0.05
+
+
+def test_a_loss_of_ones_own_is_collected_but_not_encoded_here(sfumato, learning):
+    own = ["own" if word == "logistic" else word for word in RISK]
+    sfumato("local", "init", *own, "--range", "0:1", "-o", "p.json")
+    sfumato("local", "encode", "p.json", "people.csv").failed(2, "with_loss(function) first")
+    device = sf.local.load("p.json").with_loss(lambda weights, record: 0.5)
+    (learning / "r.bin").write_bytes(device.file_head + device.frame(device.encode([40, 20, "F"], user=3), user=3))
+    assert sfumato("local", "collect", "p.json", "r.bin", "-o", "m.sfumato").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--parameter", "age:5"), "--parameter needs NAME:LOW:HIGH"),
+        (("--range", "5"), "--range needs LOW:HIGH"),
+        (("--loss", "hinge"), "use sf.local.GeneralizedLinear"),
+        (("--scale", "age:38:14"), "--scales is for --kind linear-model"),
+        (("--randomizer", "hadamard"), "--randomizer for risk is one of bit"),
+        (("--parameter", "age:5:2"), "low must be below high"),
+    ],
+)
+def test_what_makes_no_mean_loss(sfumato, learning, args, words):
+    sfumato("local", "init", *RISK, *args).failed(2, words)
+
+
+@pytest.mark.parametrize("missing", ["--loss", "--parameter", "--lattice", "--degree"])
+def test_what_a_mean_loss_needs(sfumato, learning, missing):
+    places = [place for place, word in enumerate(RISK) if word == missing]
+    left = [word for place, word in enumerate(RISK) if not {place, place - 1} & set(places)]
+    sfumato("local", "init", *left).failed(2, f"--kind risk needs {missing}")

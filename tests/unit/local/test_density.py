@@ -252,7 +252,7 @@ def test_files_keep_circles_and_old_ones_have_none(tmp_path):
     release = collected(protocol, np.full((100, 1), 1.0))
     release.save(tmp_path / "c.sfumato")
     assert sf.load(tmp_path / "c.sfumato")([1.0, 24.0]).tolist() == release([1.0, 24.0]).tolist()
-    assert "circles" not in sf.local.Density(sf.Box({"x": (0, 1)}), 1.0, seed=1).parameters()
+    assert "circles" not in sf.local.Density(sf.Box({"x": (0, 1)}), 1.0, seed=1).settings()
     fields = collected(before, np.full((100, 1), 1.0)).fields()
     assert "circles" not in fields
 
@@ -272,7 +272,7 @@ def test_the_file_says_which_lattice_and_randomizer_were_chosen(tmp_path):
     protocol.save(tmp_path / "p.json")
     loaded = sf.local.load(tmp_path / "p.json")
     assert loaded == protocol and loaded.people is None
-    assert loaded.parameters() == {"lattice": protocol.lattice, "randomizer": "subset"}
+    assert loaded.settings() == {"lattice": protocol.lattice, "randomizer": "subset"}
 
 
 def test_other_words_for_a_lattice_are_refused():

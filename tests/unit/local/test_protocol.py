@@ -208,7 +208,7 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize("protocol", EVERY, ids=lambda p: f"{p.kind}-{p.parameters()['randomizer']}")
+@pytest.mark.parametrize("protocol", EVERY, ids=lambda p: f"{p.kind}-{p.settings()['randomizer']}")
 def test_what_is_saved_is_loaded(protocol, tmp_path):
     protocol.save(tmp_path / "protocol.json")
     loaded = sf.local.load(tmp_path / "protocol.json")

@@ -13,14 +13,20 @@ from sfumato.cli.local.protocols import (
     Interactions,
     Kind,
     Lattice,
+    Loss,
+    Parameter,
     Public,
     Randomizer,
+    Range,
     Response,
+    Ridge,
     Scale,
     Ways,
+    parameters_of,
     protocol_data,
     protocol_of,
     protocol_words,
+    range_of,
     scales_of,
     shape_of,
 )
@@ -54,6 +60,10 @@ def init(
     response: Response = None,
     scale: Scale = None,
     public: Public = None,
+    loss: Loss = None,
+    parameter: Parameter = None,
+    ridge: Ridge = None,
+    range: Range = None,
     people: Guess = None,
     randomizer: Randomizer = None,
     users: Users = None,
@@ -64,7 +74,8 @@ def init(
     """Make a protocol: what devices and collector agree on before anybody reports. It holds nothing private."""
     shape = shape_of(lattice, degree, interactions, ways, randomizer)
     linear = {"response": response, "scales": scales_of(scale), "public": public}
-    given = {**shape, **linear, "people": people, "users": users, "numbers": numbers}
+    risk = {"loss": loss, "parameters": parameters_of(parameter), "ridge": ridge, "range": range_of(range)}
+    given = {**shape, **linear, **risk, "people": people, "users": users, "numbers": numbers}
     protocol = protocol_of(kind, box, epsilon, given)
     check_writable(output, force)
     protocol.save(output)
@@ -84,7 +95,7 @@ def _rows(protocol: Protocol) -> list[tuple[str, list[str]]]:
         ("guarantee", [str(protocol.guarantee), "one report a person: k reports of one person cost k epsilon"]),
         (
             "randomizer",
-            [f"{protocol.parameters().get('randomizer', protocol.channel_name)}, {size} of information a report"],
+            [f"{protocol.settings().get('randomizer', protocol.channel_name)}, {size} of information a report"],
         ),
         ("questions", [f"{protocol.questions:,}, each person answers {'all' if channel.whole else 'one'}"]),
         ("people", [f"numbers 0 to {protocol.users - 1:,}, {protocol.numbers}"]),

@@ -23,6 +23,7 @@ from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
 from sfumato.local.protocol import Protocol
 from sfumato.local.records import read_records, within
+from sfumato.local.risk import RiskMinimization
 from sfumato.local.smooth import SmoothQueries
 from sfumato.releases.collected.marginals import MarginalsRelease
 
@@ -116,6 +117,8 @@ def compared(protocol: Protocol, release: Any, people: People) -> tuple[Floats, 
         return release.moments[1:], _moments(protocol, columns), "cosine moments"
     if isinstance(protocol, LinearModel):
         return _told(protocol, release.second_moments, release.cross_moments), _true(protocol, columns), "moments"
+    if isinstance(protocol, RiskMinimization):
+        return release.coefficients, _losses(protocol, columns), "mean losses"
     assert isinstance(protocol, Marginals)
     found, truth = _cells(protocol, release, columns.astype(np.int64))
     return found, truth, f"cells of tables of {counted(protocol.ways, 'column')}"
@@ -172,6 +175,18 @@ def _true(protocol: LinearModel, columns: Floats) -> Floats:
         part = columns[:, start : start + _BLOCK // 64]
         total = total + protocol.answers(part, np.zeros(0, dtype=np.uint64)).sum(axis=0)
     return _told(protocol, *protocol.moments(total / people))
+
+
+def _losses(protocol: RiskMinimization, columns: Floats) -> Floats:
+    """The mean of what these people would tell, at every point of the lattice."""
+    from dataclasses import replace
+
+    low, high = protocol.range
+    everything = replace(protocol, randomizer="laplace", epsilon=1.0)  # of this one each person tells all
+    block, total = max(1, _BLOCK // protocol.questions), np.zeros(protocol.questions)
+    for start in range(0, columns.shape[1], block):
+        total += everything.answers(columns[:, start : start + block], np.zeros(0, dtype=np.uint64)).sum(axis=0)
+    return np.asarray(low + (high - low) * total / columns.shape[1])
 
 
 def _cells(protocol: Marginals, release: MarginalsRelease, codes: NDArray[np.int64]) -> tuple[Floats, Floats]:

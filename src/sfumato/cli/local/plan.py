@@ -15,15 +15,21 @@ from sfumato.cli.local.protocols import (
     Interactions,
     Kind,
     Lattice,
+    Loss,
+    Parameter,
     Public,
     Randomizer,
+    Range,
     Response,
+    Ridge,
     Scale,
     Ways,
     load_protocol,
+    parameters_of,
     protocol_data,
     protocol_of,
     protocol_words,
+    range_of,
     scales_of,
     shape_of,
 )
@@ -52,6 +58,10 @@ def plan(
     response: Response = None,
     scale: Scale = None,
     public: Public = None,
+    loss: Loss = None,
+    parameter: Parameter = None,
+    ridge: Ridge = None,
+    range: Range = None,
     randomizer: Randomizer = None,
     confidence: Annotated[float, typer.Option(help="That no estimate is further off.")] = 0.95,
 ) -> None:
@@ -61,7 +71,8 @@ def plan(
     shape = shape_of(lattice, degree, interactions, ways, randomizer)
     chosen = kind == "marginals" or (kind == "density" and shape["lattice"] is None)
     linear = {"response": response, "scales": scales_of(scale), "public": public}
-    given = {**shape, **linear, "people": people if chosen else None}
+    risk = {"loss": loss, "parameters": parameters_of(parameter), "ridge": ridge, "range": range_of(range)}
+    given = {**shape, **linear, **risk, "people": people if chosen else None}
     if protocol is not None:
         if kind is not None or box is not None or epsilon is not None or any(v is not None for v in given.values()):
             raise ParameterError("give --protocol, or --kind with --box and --epsilon, not both")

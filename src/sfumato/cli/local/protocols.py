@@ -22,27 +22,33 @@ KINDS: dict[str, tuple[str, ...]] = {
     "smooth-queries": ("degree", "interactions"),
     "marginals": ("ways", "one_way", "people"),
     "linear-model": ("response", "scales", "public"),
+    "risk": ("loss", "parameters", "lattice", "degree", "response", "ridge", "range"),
 }
 
 File = Annotated[
     Path, typer.Argument(metavar="PROTOCOL", help="A protocol, such as protocol.json.", show_default=False)
 ]
 Kind = Annotated[
-    str | None, typer.Option(metavar="density|smooth-queries|marginals|linear-model", help="What is collected.")
+    str | None, typer.Option(metavar="density|smooth-queries|marginals|linear-model|risk", help="What is collected.")
 ]
 Lattice = Annotated[
     str | None,
-    typer.Option(metavar="auto|N|N,N", help="Density: lattice points along each column; as many as suit if left out."),
+    typer.Option(
+        metavar="auto|N|N,N",
+        help="Density, risk: lattice points along each column or parameter; of a density as many as suit.",
+    ),
 ]
 Degree = Annotated[
-    str | None, typer.Option(metavar="N|N,N", help="Smooth queries: frequencies along each column; 6 if left out.")
+    str | None,
+    typer.Option(metavar="N|N,N", help="Smooth queries: frequencies along each column; 6. Risk: of the polynomial."),
 ]
 Interactions = Annotated[
     str | None, typer.Option(metavar="full|cross|K", help="Smooth queries: how many columns may interact.")
 ]
 Ways = Annotated[int | None, typer.Option(metavar="K", help="Marginals: the most columns in a table; 2 if left out.")]
 Response = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Linear model: the column to predict, a range or two categories.")
+    str | None,
+    typer.Option(metavar="NAME", help="Linear model, risk: the column to predict, a range or two categories."),
 ]
 Scale = Annotated[
     list[str] | None,
@@ -51,6 +57,17 @@ Scale = Annotated[
 Public = Annotated[
     Path | None,
     typer.Option(metavar="TABLE", help="Linear model: public records; people then tell of the response alone."),
+]
+Loss = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Risk: logistic, squared, huber, smoothed-hinge, or own.")
+]
+Parameter = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME:LOW:HIGH", help="Risk: one of up to three parameters, called like its column."),
+]
+Ridge = Annotated[float | None, typer.Option(metavar="R", help="Risk: what is added to the loss; nothing.")]
+Range = Annotated[
+    str | None, typer.Option(metavar="LOW:HIGH", help="Risk: what the loss is clipped to; all that a named one can be.")
 ]
 Randomizer = Annotated[
     str | None, typer.Option(metavar="NAME", help="hadamard, bit, ...: see docs/wire-format.md; the best if left out.")
@@ -69,7 +86,7 @@ def load_protocol(path: Path) -> Protocol:
 
 def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given: Mapping[str, Any]) -> Protocol:
     """The protocol that the options describe; None stands for what was not given."""
-    from sfumato.local import density, linear, marginals, smooth
+    from sfumato.local import density, linear, marginals, risk, smooth
 
     if kind not in KINDS:
         raise ParameterError(f"what is collected? give --kind, one of {', '.join(KINDS)}, got {kind!r}")
@@ -88,6 +105,7 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         "smooth-queries": (smooth.SmoothQueries, smooth.RANDOMIZERS),
         "marginals": (marginals.Marginals, marginals.RANDOMIZERS),
         "linear-model": (linear.LinearModel, ()),
+        "risk": (risk.RiskMinimization, risk.RANDOMIZERS),
     }
     cls, randomizers = made[kind]
     if "randomizer" in settings and settings["randomizer"] not in randomizers:
@@ -97,6 +115,9 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         raise ParameterError(f"--randomizer for {kind} is one of {allowed}, got {settings['randomizer']!r}")
     if kind == "linear-model":
         return _linear_model(declared_box(box), epsilon, settings)
+    for name in ("loss", "parameters", "lattice", "degree") if kind == "risk" else ():
+        if name not in settings:
+            raise ParameterError(f"--kind risk needs --{name.removesuffix('s') if name == 'parameters' else name}")
     protocol: Protocol = cls(declared_box(box), epsilon, **settings)
     return protocol
 
@@ -142,6 +163,31 @@ def scales_of(given: Sequence[str] | None) -> dict[str, tuple[float, float]] | N
     return found or None
 
 
+def parameters_of(given: Sequence[str] | None) -> sf.Box | None:
+    """``age:-2:2``: the range of a parameter."""
+    found = {}
+    for text in given or ():
+        name, *numbers = text.rsplit(":", 2)
+        try:
+            low, high = map(float, numbers)
+        except ValueError:
+            raise ParameterError(f"--parameter needs NAME:LOW:HIGH, such as age:-2:2, got {text!r}") from None
+        found[name] = (low, high)
+    with holding("--parameter"):
+        return sf.Box(found) if found else None
+
+
+def range_of(text: str | None) -> tuple[float, float] | None:
+    """``0:4``: what a loss is clipped to."""
+    if text is None:
+        return None
+    try:
+        low, high = map(float, text.split(":"))
+    except ValueError:
+        raise ParameterError(f"--range needs LOW:HIGH, such as 0:4, got {text!r}") from None
+    return low, high
+
+
 def shape_of(
     lattice: str | None, degree: str | None, interactions: str | None, ways: int | None, randomizer: str | None
 ) -> dict[str, Any]:
@@ -172,6 +218,7 @@ def protocol_words(protocol: Protocol) -> str:
     from sfumato.local.density import Density
     from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
+    from sfumato.local.risk import RiskMinimization
     from sfumato.local.smooth import SmoothQueries
 
     names = ", ".join(protocol.box.names) if protocol.box.dimension < 9 else f"{protocol.box.dimension} columns"
@@ -181,6 +228,10 @@ def protocol_words(protocol: Protocol) -> str:
         own = "" if protocol.second_moments is None else ", with public second moments"
         few = ", ".join(protocol.columns) if len(protocol.columns) < 9 else f"{len(protocol.columns)} columns"
         return f"{protocol.response} from {few}{own}"
+    if isinstance(protocol, RiskMinimization):
+        along = f"{' x '.join(map(str, protocol.shape))} values of {', '.join(protocol.parameters.names)}"
+        about = "" if protocol.response is None else f" about {protocol.response}"
+        return f"{protocol.loss} loss{about} at {along}"
     if isinstance(protocol, SmoothQueries):
         return f"{counted(protocol.questions, 'cosine moment')} of {names}"
     assert isinstance(protocol, Marginals)

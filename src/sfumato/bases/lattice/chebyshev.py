@@ -1,0 +1,97 @@
+"""Polynomials of low degree, fitted by least squares to values at more Chebyshev points than they have numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from sfumato.bases.base import LatticeBasis
+from sfumato.checks import positive_integer
+from sfumato.errors import ParameterError
+
+Floats = NDArray[np.float64]
+
+_MOST_POINTS = 4096  # along an axis
+
+
+def chebyshev_points(count: int) -> Floats:
+    """``(count,)`` Chebyshev points of [0, 1], in ascending order.
+
+    >>> chebyshev_points(3).round(4).tolist()
+    [0.067, 0.5, 0.933]
+    """
+    return np.asarray((1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) / 2)
+
+
+@lru_cache(maxsize=64)
+def _series(count: int, kept: int) -> Floats:
+    """``(kept + 1, count)``: from values at the points to the Chebyshev series of the fit.
+
+    At these points Chebyshev polynomials are orthogonal, so least squares are plain sums: docs/proofs/risk.md.
+    """
+    table = np.asarray(chebyshev.chebvander(2 * chebyshev_points(count) - 1, kept).T * (2 / count), dtype=np.float64)
+    table[0] /= 2
+    table.setflags(write=False)
+    return table
+
+
+@dataclass(frozen=True)
+class LeastSquares(LatticeBasis):
+    """Polynomials of degree ``kept`` along each axis, fitted to values at ``degree + 1`` Chebyshev points of it.
+
+    >>> from sfumato.core.box import Box
+    >>> LeastSquares(degree=8, kept=2).approximate(lambda p: p[:, 0] ** 2, Box([(0, 1)]))([0.0, 0.5]).round(6).tolist()
+    [0.0, 0.25]
+    """
+
+    kept: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "kept", positive_integer("kept", self.kept))
+        sizes = (self.degree,) if isinstance(self.degree, int) else self.degree
+        if not self.kept <= min(sizes) or max(sizes) > _MOST_POINTS:
+            raise ParameterError.of(
+                "kept",
+                f"must be at most degree, which is at most {_MOST_POINTS}, got kept={self.kept!r}, "
+                f"degree={self.degree!r}",
+            )
+
+    def axis_lattice(self, degree: int) -> Floats:
+        return chebyshev_points(degree + 1)
+
+    def axis_values(self, degree: int, unit: Floats, derivative: int = 0) -> Floats:
+        series = _series(degree + 1, self.kept)
+        if derivative > self.kept:
+            return np.zeros((len(unit), degree + 1))
+        derived = chebyshev.chebder(series, derivative) if derivative else series
+        table = chebyshev.chebvander(2 * unit - 1, self.kept - derivative)
+        return np.asarray(table @ derived * 2.0**derivative)
+
+    def axis_transform(self, degree: int) -> Floats | None:
+        return None
+
+    def axis_integral(self, degree: int, low: float, high: float) -> Floats:
+        whole = chebyshev.chebint(_series(degree + 1, self.kept))
+        ends = chebyshev.chebvander(2 * np.array([low, high]) - 1, self.kept + 1) @ whole
+        return np.asarray((ends[1] - ends[0]) / 2)
+
+    def to_json(self) -> dict[str, Any]:
+        degree = self.degree if isinstance(self.degree, int) else list(self.degree)
+        return {"name": "least-squares", "degree": degree, "kept": self.kept}
+
+    def norming_nodes(self, degree: int) -> tuple[Floats, float]:
+        # Ehlich and Zeller, as for Bernstein polynomials: docs/proofs/bernstein.md.
+        count = 8 * self.kept
+        return chebyshev_points(count), 1 / math.cos(self.kept * math.pi / (2 * count))
+
+    def lebesgue_constant(self, degree: int) -> float:
+        count = 32 * self.kept
+        highest = float(np.abs(self.axis_values(degree, chebyshev_points(count))).sum(axis=1).max())
+        return highest / math.cos(self.kept * math.pi / (2 * count))
