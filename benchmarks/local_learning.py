@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 
 import sfumato as sf
 from benchmarks.timing import row
@@ -50,8 +51,8 @@ def run() -> list[dict[str, Any]]:
     """All figures."""
     if not (DATA / "adult.data.gz").exists():
         print("  Adult and a9a are left out: ../shared/data is not there")
-        return speed()
-    return [*adult(), *a9a(), *speed()]
+        return [*surfaces(), *speed()]
+    return [*adult(), *a9a(), *surfaces(), *speed()]
 
 
 @cache
@@ -139,6 +140,65 @@ def a9a() -> list[dict[str, Any]]:
     left = np.delete(test, public, axis=0)
     at = {"section": "LinearModel, 123 columns of a9a, public second moments: test accuracy (least squares .845)"}
     return _rows(protocol, train, left, MUST_A9A, at)
+
+
+def _crowd(people: int, columns: int, even: bool, generator: np.random.Generator) -> np.ndarray:
+    """Columns in [-1, 1], even or only at the ends, and a response by the logistic law of them."""
+    at = generator.uniform(-1, 1, size=(people, columns))
+    at = at if even else np.sign(at)
+    slopes = np.array([0.6, -0.5])[:columns] * (2 if columns == 1 else 1)
+    return np.column_stack([at, generator.random(people) < 1 / (1 + np.exp(-(at @ slopes)))])
+
+
+def _surface(protocol: Any, people: int, even: bool, generator: np.random.Generator) -> tuple[float, float]:
+    """The largest error of one collected surface over a grid, and how far its lowest point is above the true one."""
+    some = _crowd(min(people, 10**5), protocol.parameters.dimension, even, generator)
+    release = collected(protocol, np.tile(some, (people // len(some), 1)))  # more people are these over and over
+    axes = [np.linspace(kind.low, kind.high, 33) for kind in protocol.parameters.columns]
+    grid = np.stack([part.ravel() for part in np.meshgrid(*axes, indexing="ij")], axis=1)
+    y = 2 * some[:, -1] - 1
+
+    def risk(at: np.ndarray) -> float:
+        return float(np.logaddexp(0.0, -y * (some[:, :-1] @ at)).mean())
+
+    truth = np.array([risk(at) for at in grid])
+    best = minimize(
+        risk, grid[truth.argmin()], bounds=[(-kind.high, kind.high) for kind in protocol.parameters.columns]
+    )
+    return float(np.abs(release(grid) - truth).max()), risk(np.array(release.minimise().parameters)) - float(best.fun)
+
+
+def surfaces(turns: int = 8) -> list[dict[str, Any]]:
+    """Mean logistic losses with one bit a person, epsilon 1: sup error, its slope against the people, excess risk."""
+    generator, rows = np.random.default_rng(), []
+    at = {"section": "RiskMinimization, logistic loss, one bit, epsilon 1, degree 4"}
+    cases = ((1, 9, True, 0.015, 0.002), (2, 7, False, 0.046, 0.004), (2, 7, True, 0.046, None))
+    for dimension, side, even, sup, excess in cases:
+        names, reach = [f"c{j}" for j in range(dimension)], 2.0 / dimension
+        box = sf.Box({**dict.fromkeys(names, (-1, 1)), "y": sf.Categorical([0, 1])})
+        weights = sf.Box(dict.fromkeys(names, (-reach, reach)))
+        crowds, means = (10**4, 10**5, 10**6), []
+        for people in crowds:
+            found = [
+                _surface(
+                    sf.local.RiskMinimization(box, 1.0, "logistic", weights, lattice=side, degree=4, response="y"),
+                    people,
+                    even,
+                    generator,
+                )
+                for _ in range(turns)
+            ]
+            means.append(np.mean(found, axis=0))
+        spread = float(np.std([one for one, _ in found], ddof=1) / math.sqrt(turns))
+        name = f"{dimension} parameter{'s' * (dimension > 1)}, {side**dimension} points, "
+        name += "columns spread evenly" if even else "columns yes or no"
+        slope = float(np.polyfit(np.log(crowds), np.log([mean[0] for mean in means]), 1)[0])
+        rows += [
+            row(f"{name}: sup error, 10^6 people", float(means[-1][0]), "", f"<= {sup}", spread=spread, **at),
+            row(f"{name}: slope against the people {slope:.3f}, from -.5", abs(slope + 0.5), "", "<= 0.1", **at),
+            row(f"{name}: excess risk", float(means[-1][1]), "", excess and f"<= {excess}", **at),
+        ]
+    return rows
 
 
 def speed(reports: int = 10**6, length: int = 35) -> list[dict[str, Any]]:
