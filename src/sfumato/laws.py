@@ -31,8 +31,15 @@ def noise_variance(kind: str, size: int) -> float:
 
 
 def noise_deviation(law: NoiseLaw | LocalLaw) -> float:
-    """The standard deviation of the noise in one coefficient (for a K-norm law: in the root mean square)."""
-    return law.deviation * math.sqrt(noise_variance(law.kind, law.size))
+    """The standard deviation of the noise in one coefficient (for K-norm laws and blocks: in the root mean square)."""
+    if law.kind != "blocks":
+        return law.deviation * math.sqrt(noise_variance(law.kind, law.size))
+    return math.sqrt(sum(size * one**2 for size, one in block_deviations(law)) / law.size)
+
+
+def block_deviations(law: NoiseLaw) -> list[tuple[int, float]]:
+    """For each block of a law in blocks its size, and the deviation of the noise in one of its coefficients."""
+    return [(size, law.deviation * math.sqrt(noise_variance("linf", size))) for size in law.certificate.blocks]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sfumato.codec import decode_law, encode_law
 from sfumato.core.calibration import NOISES, NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.errors import ParameterError
-from sfumato.laws import LocalLaw, noise_deviation, sum_quantile
+from sfumato.laws import LocalLaw, block_deviations, noise_deviation, sum_quantile
 from sfumato.releases.uncertainty import simulate_noise
 
 
@@ -50,9 +50,26 @@ def test_other_data_are_refused(change):
 def test_the_deviation_is_that_of_the_law(kind, size):
     """A fixed seed: 200,000 draws of each coefficient hit the deviation within one percent."""
     certificate = Certificate("l2", 1.0, "replace", "proved", "k-norm")
+    if kind == "blocks":
+        blocks = (size // 2, size - size // 2) if size > 1 else (1,)
+        certificate = Certificate("l1-linf", 1, "replace", "enforced", "blocks", -10, blocks=blocks)
     law = NoiseLaw(kind, size, -10, Fraction(3 * 2**20 if kind == "gaussian" else 3 * 2**10), certificate)
     drawn = simulate_noise(law, 200_000, np.random.default_rng(1))
     assert np.sqrt((drawn**2).mean()) == pytest.approx(noise_deviation(law), rel=0.01)
+
+
+def test_blocks_by_themselves_and_in_a_file():
+    certificate = Certificate("l1-linf", 6, "replace", "enforced", "blocks", -2, blocks=(1, 4))
+    law = NoiseLaw("blocks", 5, -2, Fraction(8), certificate)
+    assert block_deviations(law) == [(1, pytest.approx(2 * math.sqrt(2))), (4, pytest.approx(2 * math.sqrt(10)))]
+    assert noise_deviation(law) == pytest.approx(2 * math.sqrt((2 + 40) / 5))
+    plain = encode_law(law)
+    assert plain["certificate"]["blocks"] == [1, 4]
+    assert decode_law(plain) == law
+    without = {key: value for key, value in plain["certificate"].items() if key != "blocks"}
+    for wrong in (without, {**plain["certificate"], "norm": "l1"}, {**plain["certificate"], "blocks": [0, 5]}):
+        with pytest.raises(ParameterError):
+            decode_law({**plain, "certificate": wrong})
 
 
 def test_devices_state_the_deviation_itself():

@@ -16,10 +16,16 @@ from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
-NOISES = ("laplace", "gaussian", "linf", "l2")
-_NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2"}
+NOISES = ("laplace", "gaussian", "linf", "l2", "blocks")
+_NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2", "l1-linf": "blocks"}
 # Which bounds a noise can use: an L-infinity bound implies the others, an L1 bound implies an L2 bound.
-_USABLE = {"laplace": ("l1", "linf"), "gaussian": ("l2", "l1", "linf"), "linf": ("linf",), "l2": ("l2", "l1", "linf")}
+_USABLE = {
+    "laplace": ("l1", "linf"),
+    "gaussian": ("l2", "l1", "linf"),
+    "linf": ("linf",),
+    "l2": ("l2", "l1", "linf"),
+    "blocks": ("l1-linf",),
+}
 
 _FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
 # What can be chosen jointly: values at once, candidates for each, and the least epsilon (jointly.py, selection.md).
@@ -32,7 +38,8 @@ class NoiseLaw:
     """The public law of the noise in a release: integers times ``2**exponent``.
 
     ``scale`` is in grid steps and exact: the scale of a Laplace or K-norm law, the *variance* of a
-    Gaussian. ``"linf"`` and ``"l2"`` have density proportional to ``exp(-||x|| / scale)``.
+    Gaussian. ``"linf"`` and ``"l2"`` have density proportional to ``exp(-||x|| / scale)``; in ``"blocks"`` each block
+    of the certificate has an ``"linf"`` draw of its own, of this scale (docs/proofs/blocks.md).
     """
 
     kind: str
@@ -60,6 +67,8 @@ def calibrate(
     Real vectors are rounded to multiples of ``2**grid``, which the noise pays for; None takes the best grid.
     """
     size = positive_integer("size", size)
+    if certificate.blocks and sum(certificate.blocks) != size:
+        raise ParameterError(f"the certificate's blocks have {sum(certificate.blocks)} coefficients, not {size}")
     if certificate.relation != privacy.neighbours:
         raise ParameterError(
             f"the certificate speaks of {certificate.relation!r} neighbours, the privacy of {privacy.neighbours!r}"
@@ -79,9 +88,10 @@ def calibrate(
         assert privacy.epsilon is not None
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
         scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
-    spread = {"linf": size, "l2": math.isqrt(size) + 1}.get(kind, 1)  # coordinates are this much larger than scale
+    cube = {"linf": size, "blocks": max(certificate.blocks, default=0)}.get(kind, 0)  # the largest that is drawn
+    spread = math.isqrt(size) + 1 if kind == "l2" else max(1, cube)  # coordinates are this much larger than scale
     typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * spread
-    if typical > 4 * _LARGEST or (kind == "linf" and size > 10 * scale):
+    if typical > 4 * _LARGEST or cube > 10 * scale:
         raise ParameterError(
             f"{size} coefficients of sensitivity {certificate.bound!r} at epsilon={privacy.epsilon!r}, "
             f"rho={privacy.rho!r} need noise beyond 64-bit integers: choose less extreme values",

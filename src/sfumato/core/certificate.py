@@ -10,7 +10,7 @@ from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
-NORMS = ("linf", "l1", "l2", "user")  # no noise of the library fits a user's own norm
+NORMS = ("linf", "l1", "l2", "l1-linf", "user")  # no noise of the library fits a user's own norm
 SAME_PLACES = (
     "a person is replaced by one with the same number of rows that count, in the same places among all that do"
 )
@@ -24,7 +24,8 @@ class Certificate:
     Parameters
     ----------
     norm, bound
-        ``"linf"`` (pointwise), ``"l1"`` or ``"l2"``, and the bound in it.
+        ``"linf"`` (pointwise), ``"l1"``, ``"l2"`` or ``"l1-linf"`` (the sum over public blocks of the largest
+        change in each), and the bound in it.
     relation
         The neighbouring relation that the bound speaks of.
     known, proof
@@ -35,6 +36,8 @@ class Certificate:
         integer multiple of ``2**exponent`` and ``bound`` counts these steps.
     assumptions, confidence
         What the bound rests on that the code cannot check, in words; below 1 only for a sampled bound.
+    blocks
+        For ``"l1-linf"``: how many of the coefficients, which are integers, are in each public block, in their order.
     """
 
     norm: str
@@ -45,6 +48,7 @@ class Certificate:
     exponent: int | None = None
     assumptions: tuple[str, ...] = ()
     confidence: float = 1.0
+    blocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         one_of("norm", self.norm, NORMS)
@@ -52,6 +56,9 @@ class Certificate:
         one_of("known", self.known, HOW_KNOWN)
         if not (0 < self.confidence < 1 if self.known == "sampled" else self.confidence == 1):
             raise ParameterError(f"confidence={self.confidence!r} does not fit a bound that is {self.known!r}")
+        if (self.norm == "l1-linf") != bool(self.blocks) or (self.blocks and self.exponent is None):
+            raise ParameterError(f"a bound on blocks of integers, and no other, needs blocks, got {self.blocks!r}")
+        object.__setattr__(self, "blocks", tuple(positive_integer("a block", size) for size in self.blocks))
         if self.exponent is None or self.norm == "l2":
             object.__setattr__(self, "bound", positive_number("bound", self.bound))
         else:
@@ -72,13 +79,12 @@ class Certificate:
         return replace(self, bound=bound, assumptions=self.assumptions + notes)
 
 
-def certify_sum(norm: str, budget: int, exponent: int, privacy: Privacy) -> Certificate:
+def certify_sum(norm: str, budget: int, exponent: int, privacy: Privacy, blocks: tuple[int, ...] = ()) -> Certificate:
     """The enforced certificate of a sum of fixed-point records, each of norm at most ``budget`` steps.
 
-    Adding or removing a row moves the sum by one record's norm, replacing one by two; a person of up to
-    m rows m times as far, whether or not the number of rows changes (docs/proofs/rounding.md, persons.md).
+    Adding or removing a row moves the sum by one record's norm, replacing one by two; a person of up to m rows m times
+    as far, whether or not the number of rows changes (docs/proofs/rounding.md, persons.md; of blocks, blocks.md).
     """
-    records = 2 if privacy.neighbours == "replace" else 1
-    return Certificate(
-        norm, records * rows_per_unit(privacy.unit) * budget, privacy.neighbours, "enforced", "rounding", exponent
-    )
+    bound = (2 if privacy.neighbours == "replace" else 1) * rows_per_unit(privacy.unit) * budget
+    page = "blocks" if blocks else "rounding"
+    return Certificate(norm, bound, privacy.neighbours, "enforced", page, exponent, blocks=blocks)

@@ -54,7 +54,7 @@ def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Fl
     """Round to a grid, add one exact draw of the noise that the vector's own certificate calls for, and let go.
 
     Formal guarantee: if neighbours move the vector by at most ``private.certificate``, the returned numbers
-    satisfy the returned guarantee (docs/proofs/k-norm.md, discrete-noise.md, rounding.md, calibration.md).
+    satisfy the returned guarantee (docs/proofs/k-norm.md, blocks.md, discrete-noise.md, rounding.md, calibration.md).
     Everything after the addition is post-processing. A vector is published once.
     """
     values = private._values
@@ -67,7 +67,9 @@ def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Fl
 
 
 def draw(law: NoiseLaw) -> NDArray[np.int64]:
-    """One exact draw of a law's integer noise."""
+    """One exact draw of a law's integer noise; blocks are independent of each other."""
+    if law.kind == "blocks":
+        return np.concatenate([sampling.linf_knorm(size, law.scale) for size in law.certificate.blocks])
     return _SAMPLERS[law.kind](law.size, law.scale)
 
 

@@ -156,17 +156,25 @@ def box_lines(box: Box) -> list[str]:
     return lines if box.max_norm is None else [*lines, f"Euclidean norm at most {box.max_norm:.10g}"]
 
 
-NOISES = {"laplace": "Laplace", "gaussian": "Gaussian", "linf": "K-norm, L\N{INFINITY}", "l2": "K-norm, L2"}
+NOISES = {
+    "laplace": "Laplace",
+    "gaussian": "Gaussian",
+    "linf": "K-norm, L\N{INFINITY}",
+    "l2": "K-norm, L2",
+    "blocks": "K-norm, in blocks",
+}
 _NOISES = {
     "laplace": "Laplace noise",
     "gaussian": "Gaussian noise",
     "linf": "K-norm noise of the L-infinity ball",
     "l2": "K-norm noise of the L2 ball",
+    "blocks": "K-norm noise of the L-infinity ball, by itself in each block",
 }
 _MOVES = {
     "linf": "each coefficient by at most {bound}",
     "l1": "the coefficients by at most {bound} in L1 norm",
     "l2": "the coefficients by at most {bound} in L2 norm",
+    "l1-linf": "the largest coefficients of all blocks by at most {bound} together",
 }
 
 
@@ -239,6 +247,7 @@ _NORMS = {
     "linf": "largest change of any single coefficient (L\N{INFINITY} norm)",
     "l1": "sum of the absolute changes of all coefficients (L1 norm)",
     "l2": "Euclidean length of the change of all coefficients (L2 norm)",
+    "l1-linf": "sum over the blocks of the largest change in each (L1 norm of L\N{INFINITY} norms)",
 }
 
 

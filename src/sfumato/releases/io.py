@@ -124,6 +124,8 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
         _check_local(common["guarantee"], document["kind"])
     elif law is not None:
         _check_noise(common["guarantee"], law)
+        if law.kind == "blocks":
+            raise ParameterError("noise in blocks is for synthetic tables alone")
     elif document["kind"] != ValueRelease.kind:
         raise ParameterError("there is no noise law")
     return _KINDS[document["kind"]].rebuild(common, decode_box(document["box"]), document["content"], contents.arrays)

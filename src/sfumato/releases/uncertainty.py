@@ -155,9 +155,11 @@ def simulate_noise(law: NoiseLaw | ObjectiveLaw, draws: int, generator: np.rando
         return generator.laplace(scale=scale, size=shape)
     if law.kind == "gaussian":
         return generator.normal(scale=scale, size=shape)
-    if law.kind == "linf":
-        radius = generator.gamma(law.size + 1, scale, size=(draws, 1))
-        return radius * generator.uniform(-1, 1, size=shape)
+    if law.kind in ("linf", "blocks"):
+        assert isinstance(law, NoiseLaw)
+        sizes = law.certificate.blocks if law.kind == "blocks" else (law.size,)
+        radii = [generator.gamma(size + 1, scale, size=(draws, 1)) for size in sizes]
+        return np.repeat(np.hstack(radii), sizes, axis=1) * generator.uniform(-1, 1, size=shape)
     direction = generator.normal(size=shape)
     radius = generator.gamma(law.size, scale, size=(draws, 1))
     return np.asarray(radius * direction / np.linalg.norm(direction, axis=1, keepdims=True))

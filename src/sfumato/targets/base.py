@@ -92,6 +92,8 @@ class Target(ABC):
 
     def check_law(self, law: NoiseLaw) -> None:
         """Refuse a noise law that cannot serve this target, before anything is paid."""
+        if law.kind == "blocks":
+            raise ParameterError("noise='blocks' is for synthetic tables alone; use noise='auto'", parameter="noise")
         if self.largest is not None and self.largest > 2.0**60 * law.step:
             raise ParameterError(
                 f"values up to {self.largest!r} with sensitivity {law.certificate.bound!r} at this privacy are beyond "

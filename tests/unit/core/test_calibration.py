@@ -425,3 +425,48 @@ def test_promise_names_the_person():
     _, guarantee = calibrate(real("l1").for_unit(privacy), 7, privacy)
     assert guarantee.unit == Person("id", 3)
     assert guarantee.assumptions
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+BLOCKS = Certificate("l1-linf", 6, "replace", "enforced", "blocks", 0, blocks=(3, 1))
+
+
+def test_blocks_have_one_scale_which_is_the_bound_over_epsilon():
+    law, promise = calibrate(BLOCKS, 4, Privacy(epsilon=0.1))
+    assert (law.kind, law.scale, law.exponent) == ("blocks", Fraction(60), 0)
+    assert (promise.epsilon, promise.delta, promise.mu) == (0.1, 0.0, None)
+    assert calibrate(BLOCKS, 4, Privacy(epsilon=0.1), "blocks")[0] == law
+
+
+def test_blocks_fill_the_vector():
+    with pytest.raises(ParameterError, match="4 coefficients, not 5"):
+        calibrate(BLOCKS, 5, Privacy(epsilon=1.0))
+
+
+@pytest.mark.parametrize("noise", ["laplace", "linf", "l2"])
+def test_no_other_noise_knows_blocks(noise):
+    with pytest.raises(ParameterError, match="cannot use a bound in 'l1-linf'"):
+        calibrate(BLOCKS, 4, Privacy(epsilon=1.0), noise)
+
+
+@pytest.mark.parametrize("privacy", [Privacy(epsilon=1.0, delta=1e-6), Privacy(rho=0.1)])
+def test_noise_in_blocks_is_pure(privacy):
+    with pytest.raises(ParameterError, match="l1-linf"):
+        calibrate(BLOCKS, 4, privacy)
+
+
+def test_noise_in_blocks_needs_blocks():
+    with pytest.raises(ParameterError, match="blocks"):
+        calibrate(Certificate("l1", 2, "replace", "enforced", "rounding", 0), 4, Privacy(epsilon=1.0), "blocks")
+
+
+@pytest.mark.parametrize(("size", "fits"), [(20, True), (21, False)])
+def test_the_largest_block_decides_what_the_sampler_can_do(size, fits):
+    """The limit of one cube, ten times the scale; other blocks do not count."""
+    one = Certificate("l1-linf", 2, "replace", "enforced", "blocks", 0, blocks=(20, size))
+    if fits:
+        assert calibrate(one, 40, Privacy(epsilon=1.0))[0].scale == 2
+    else:
+        with pytest.raises(ParameterError, match="64-bit"):
+            calibrate(one, 20 + size, Privacy(epsilon=1.0))

@@ -120,3 +120,27 @@ def test_a_norm_of_the_users_own_is_known_as_that():
     own = Certificate("user", 0.5, "replace", "sampled", "sampler", confidence=0.9)
     assert own.norm == "user"
     assert isinstance(own.bound, float)
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_bound_on_blocks_says_which_they_are():
+    found = certify_sum("l1-linf", 7, -3, Privacy(epsilon=1.0), (4, 1))
+    assert (found.bound, found.blocks, found.proof) == (14, (4, 1), "blocks")
+    person = Privacy(epsilon=1.0, neighbours="add-remove", unit=Person("id", 3))
+    assert certify_sum("l1-linf", 7, -3, person, (4, 1)).bound == 21
+    assert certify_sum("l1", 7, -3, Privacy(epsilon=1.0)).blocks == ()
+
+
+@pytest.mark.parametrize("blocks", [(), (0,), (2, -1), (1.5,), ("2",)])
+def test_blocks_are_positive_whole_numbers_and_there_are_some(blocks):
+    with pytest.raises(ParameterError, match="block"):
+        Certificate("l1-linf", 2, "replace", "enforced", "blocks", 0, blocks=blocks)
+
+
+def test_no_other_bound_has_blocks_and_blocks_are_of_integers():
+    with pytest.raises(ParameterError, match="blocks"):
+        Certificate("l1", 2, "replace", "enforced", "rounding", 0, blocks=(2,))
+    with pytest.raises(ParameterError, match="blocks of integers"):
+        Certificate("l1-linf", 2.0, "replace", "proved", "blocks", blocks=(2,))

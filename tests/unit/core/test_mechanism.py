@@ -212,3 +212,18 @@ def test_extreme_parameters_are_refused_or_drawn_but_never_draw_for_ever(norm, b
         return
     found, _, _ = publish(Private(np.zeros(21), certificate), Privacy(epsilon=epsilon))
     assert np.isfinite(found).all()
+
+
+def test_every_block_has_a_draw_of_its_own_in_its_own_place(monkeypatch):
+    asked = []
+
+    def fixed(size, scale):
+        asked.append((size, scale))
+        return np.full(size, len(asked))
+
+    monkeypatch.setattr(sampling, "linf_knorm", fixed)
+    one = Certificate("l1-linf", 4, "replace", "enforced", "blocks", 0, blocks=(2, 1, 3))
+    found, law, _ = publish(Private(np.arange(6) * 10, one), PURE)
+    assert found.tolist() == [1, 11, 22, 33, 43, 53]
+    assert asked == [(2, 4), (1, 4), (3, 4)]
+    assert law.kind == "blocks"

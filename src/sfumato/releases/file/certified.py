@@ -32,7 +32,7 @@ def checked_noise(law: NoiseLaw, privacy: Privacy) -> Guarantee:
 
 def check_certificate(given: Certificate, needed: Certificate) -> None:
     """Refuse a certificate that claims more than follows from what was published, how, and for whom."""
-    if (given.exponent, given.norm) != (needed.exponent, needed.norm):
+    if (given.exponent, given.norm, given.blocks) != (needed.exponent, needed.norm, needed.blocks):
         raise ParameterError("the noise and what it was added to are on different grids, or in different norms")
     if (given.known, given.relation) != (needed.known, needed.relation):
         raise ParameterError(f"this is {needed.known} for {needed.relation!r} neighbours, and the file says otherwise")
