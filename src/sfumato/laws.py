@@ -32,9 +32,9 @@ def noise_variance(kind: str, size: int) -> float:
 
 def noise_deviation(law: NoiseLaw | LocalLaw) -> float:
     """The standard deviation of the noise in one coefficient (for K-norm laws and blocks: in the root mean square)."""
-    if law.kind != "blocks":
-        return law.deviation * math.sqrt(noise_variance(law.kind, law.size))
-    return math.sqrt(sum(size * one**2 for size, one in block_deviations(law)) / law.size)
+    if isinstance(law, NoiseLaw) and law.kind == "blocks":
+        return math.sqrt(math.fsum(size * one**2 for size, one in block_deviations(law)) / law.size)
+    return law.deviation * math.sqrt(noise_variance(law.kind, law.size))
 
 
 def block_deviations(law: NoiseLaw) -> list[tuple[int, float]]:
