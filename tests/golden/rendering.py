@@ -98,6 +98,7 @@ def command(*args, colours=False, width=120):
     with (
         mock.patch.dict(os.environ, settings),
         mock.patch("typer.main.get_command", _parsers()),
+        mock.patch("sfumato.cli.output._PATIENCE", 3600.0),  # how fast the machine is, is no part of the text
         mock.patch.object(sys, "argv", ["sfumato", *map(str, args)]),
         mock.patch.object(sys.modules["__main__"], "__package__", None, create=True),  # not "python -m something"
         contextlib.redirect_stdout(out),
