@@ -119,15 +119,16 @@ def expected(settled: Settled, first: First | None, box: Box, n: int | None) -> 
 
 
 def measure(
-    settled: Settled, first: First, then: Event, source: tuple[Records, Engine], box: Box, n: int | None,
+    settled: Settled, first: First, then: list[Event], source: tuple[Records, Engine], box: Box, n: int | None,
     ledger: Payer | None, prepare: Prepare,
 ) -> Settled:  # fmt: skip
     """Publish what comes first, charged as an event of its own, for a part of the grant; what is left to release then.
 
-    ``then`` is what the release itself will be charged for: an account must be able to pay both. ``prepare`` settles a
-    release and refuses one that cannot be: it is asked of the hardest outcome before anything is paid.
+    ``then`` is what the release itself may be charged for: an account must be able to pay both, whichever it will be.
+    ``prepare`` settles a release and refuses one that cannot be: it is asked of the hardest outcome before anything is
+    paid.
     """
-    if ledger is not None and not ledger.would_cost(first.prepared.event(), then).fits:
+    if ledger is not None and not all(ledger.would_cost(first.prepared.event(), one).fits for one in then):
         raise BudgetExceededError(
             f"the account cannot pay for both steps of the release, {settled.privacy!r}: nothing was released"
         )

@@ -31,7 +31,7 @@ from sfumato.releases.file.container import check_room
 from sfumato.releases.writer import digest
 from sfumato.selection import check_jointly, pick, pick_jointly
 from sfumato.steps import step
-from sfumato.targets.base import Ballot, Choosing, Errors, Published, Target, door_of
+from sfumato.targets.base import Ballot, Choosing, Errors, InsideNoise, Published, Target, Undecided, door_of
 from sfumato.targets.density.tuned import Tuned
 from sfumato.targets.sampled import warn_of_random
 from sfumato.values import silently
@@ -136,7 +136,9 @@ class Prepared:
         label = self.target.describe()[0][1]
         if self.law is None:
             return event_of_selection(_choosing(self.target).method(self.basis, self.privacy), self.privacy, label)
-        inside = door_of(self.target, self.privacy) != self.privacy
+        inside = None
+        if isinstance(self.target, InsideNoise) and self.target.door(self.privacy) != self.privacy:
+            inside = self.target.inside
         return event_of_release(self.law, self.guarantee, label, inside=inside)
 
     def draw(self, gathered: Any, ledger: Payer | None, finish: Finish | None = None) -> Any:
@@ -220,9 +222,15 @@ def prepare(
     noise = target.preferred_noise(certificate, privacy) if noise == "auto" else noise
     law, promise = calibrate(certificate, target.size(chosen, box), door, noise)
     target.check_law(law)
-    if door != privacy:  # noise inside the coefficients and noise at the door together: the grant, by basic composition
-        promise = replace(promise, epsilon=privacy.epsilon, delta=privacy.delta, mu=None)
+    if door != privacy:  # noise inside the coefficients and noise at the door keep the grant together
+        promise = _together(target, promise, privacy)
     return Prepared(target, box, privacy, rows, chosen, noise, law, promise)
+
+
+def _together(target: Target, door: Guarantee, privacy: Privacy) -> Guarantee:
+    assert isinstance(target, InsideNoise)
+    delta = None if privacy.rho is not None else privacy.delta
+    return replace(door, epsilon=privacy.epsilon, delta=delta, rho=privacy.rho, mu=target.together(door.mu))
 
 
 def _public_rows(privacy: Privacy) -> bool:
@@ -360,7 +368,13 @@ def _informed(
     """What is left once that which comes first is paid and published, and it prepared."""
     box, rows, settle = prepared.box, prepared.rows, partial(prepare, noise=prepared.noise)
     tuned = replace(tuned, target=prepared.target, basis=prepared.basis)
-    left = measure(tuned, first, prepared.event(), source, box, rows, ledger, settle)
+    then = [prepared.event()]
+    if isinstance(prepared.target, Undecided):
+        then += [
+            settle(other, box, prepared.privacy, rows, basis=prepared.basis).event()
+            for other in prepared.target.others()
+        ]
+    left = measure(tuned, first, then, source, box, rows, ledger, settle)
     return left, settle(left.target, box, left.privacy, rows, basis=left.basis)
 
 

@@ -279,6 +279,8 @@ def test_private_vectors_are_opened_by_the_door_only():
     assert opened == {"core/mechanism.py"}
     noisy = {name_of(f) for f in FILES if re.search(r"draw_objective\(", f.read_text())}
     assert noisy == {"core/mechanism.py", "targets/machine/machine.py"}
+    doors = {name_of(f) for f in FILES if re.search(r"core\.mechanism import .*\bpublish\b", f.read_text())}
+    assert doors - {"noise.py"} == {"pipeline.py", "targets/machine/descent.py"}
     limbs = {name_of(f) for f in FILES if re.search(r"\._(high|low)\b", f.read_text())}
     assert limbs == {"core/whole.py"}
     doubles = {name_of(f) for f in FILES if re.search(r"\.doubles\(\)", f.read_text())}
@@ -288,7 +290,15 @@ def test_private_vectors_are_opened_by_the_door_only():
         "targets/machine/solver.py",
     }  # a solver's sums are no release
     opened = {name_of(f) for f in FILES if re.search(r"(\.wide\(\)|\.counts\(|halves\.open\()", f.read_text())}
-    targets = ("bounds", "density/density", "machine/examples", "moments", "nadaraya_watson", "naive_bayes")
+    targets = (
+        "bounds",
+        "density/density",
+        "machine/descent",
+        "machine/examples",
+        "moments",
+        "nadaraya_watson",
+        "naive_bayes",
+    )
     assert opened == {"engines/totals.py", *(f"targets/{name}.py" for name in (*targets, "statistic"))}
 
 

@@ -63,13 +63,13 @@ def event_from_json(text: str) -> Event:
         raise LedgerError("an entry of the ledger is damaged; restore a backup") from None
 
 
-def event_of_release(law: NoiseLaw, guarantee: Guarantee, what: str, *, inside: bool = False) -> Event:
+def event_of_release(law: NoiseLaw, guarantee: Guarantee, what: str, *, inside: str | None = None) -> Event:
     """The event of publishing a vector under a noise law, which is not the whole story if noise also went ``inside``.
 
     The law is then left out: accountants to come must not take it for what protects the data.
     """
-    if inside:
-        return _event("objective", guarantee, what, "{}")
+    if inside is not None:
+        return _event(inside, guarantee, what, "{}")
     return _event(law.kind, guarantee, what, json.dumps(encode_law(law), allow_nan=False))
 
 

@@ -75,7 +75,10 @@ Strength = Annotated[
     ),
 ]
 Mechanism = Annotated[
-    str, typer.Option(metavar="auto|output|objective", help="Where noise goes: auto picks the smaller predicted error.")
+    str,
+    typer.Option(
+        metavar="auto|output|objective|descent", help="Where noise goes: auto picks the smaller predicted error."
+    ),
 ]
 Marks = Annotated[
     int | None, typer.Option("--landmarks", metavar="N", help="Public points whose kernels span the function.")

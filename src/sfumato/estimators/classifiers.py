@@ -159,7 +159,7 @@ class PrivateKernelClassifier(KernelLearner, DecidingClassifier):
         Public points, or how many to spread over the bounds, and how many directions of theirs to keep; by default
         what lowers the predicted error. Points must not come from the private records.
     mechanism
-        ``"output"``, ``"objective"``, or ``"auto"``: the one of less predicted error.
+        ``"output"``, ``"objective"``, ``"descent"``, or ``"auto"``: the one of less predicted error.
     max_norm
         Records are also scaled back to this Euclidean norm; the bounds must then contain 0.
     expected_rows

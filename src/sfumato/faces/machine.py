@@ -35,6 +35,7 @@ from sfumato.releases.machine.machine import MachineRelease
 _MECHANISMS = {
     "output": "output: noise was added to the learner",
     "objective": "objective: noise was put into what is minimised, where the data's own curvature dampens it",
+    "descent": "descent: noise was added to the sum of the records' gradients in every step",
 }
 
 
@@ -123,7 +124,7 @@ class MachineFace(Face):
             f"on {100 * share:.3g} % of the box the label is surely the one that no noise would have given "
             f"(confidence {self.confidence:g})"
         ]
-        if self.release.mechanism == "objective":
+        if self.release.mechanism != "output":
             lines.append(
                 "limits are wide: without looking at the data again, only a bound on what this noise did is known"
             )
@@ -131,7 +132,10 @@ class MachineFace(Face):
 
     def noise_lines(self) -> list[str]:
         """The noise in a learner; of objective noise, both parts."""
-        inside = self.release.handed.objective
+        inside, descent = self.release.handed.objective, self.release.handed.descent
+        if descent is not None:
+            steps = f"in each of {descent.steps} steps of gradient descent, in weights:"
+            return [steps, *noise_lines(self.release.law)]
         if inside is None:
             return noise_lines(self.release.law)
         kind = "Gaussian noise, standard deviation" if inside.law.kind == "gaussian" else "K-norm noise, scale"
@@ -156,7 +160,12 @@ class MachineFace(Face):
             "prior": None if release.prior is None else list(release.prior),
             "objective": None if inside is None else inside.to_json(),
             "certain": None if share is None else {"share": share, "confidence": self.confidence},
+            **self._descent(),
         }
+
+    def _descent(self) -> dict[str, Any]:
+        descent = self.release.handed.descent
+        return {} if descent is None else {"descent": descent.to_json()}
 
     # --- page, card, code -------------------------------------------------------------------------------------
 
@@ -174,6 +183,7 @@ class MachineFace(Face):
             "share": None if share is None else readable(100 * share),
             "slopes": self._slopes(),
             "objective": self._objective(),
+            **self._descent(),
         }
         target = [pair for pair in release.target if pair[0] != "features"]
         return {"machine": machine, "error": self._widths(), "basis": release.handed.words(), "target": target}
@@ -235,7 +245,7 @@ class MachineFace(Face):
             ("predicts", f"{self.response}: {self._range()}"),
             ("loss and kernel", f"{told.get('loss', release.handed.loss)}, {told.get('kernel', 'unknown')}"),
             ("C", f"{self.strength} times the mean loss"),
-            ("noise", f"in the {release.mechanism}"),
+            ("noise", f"in the {release.mechanism}" if release.handed.descent is None else "in each step of a descent"),
             ("features", f"{release.handed.words()}, {release.law.size:,} coefficients"),
         ]
 
@@ -297,6 +307,8 @@ def _reason(asked: Asked, release: MachineRelease) -> str:
         return "chosen because the loss, the grant and C allow it" + (
             "" if isinstance(target.C, str) else ", and its predicted error is the smaller one"
         )
+    if release.mechanism == "descent":
+        return "chosen because it is linear in many columns, and its predicted error is the smaller one"
     if not target.loss.smooth:
         return f"chosen because {target.loss!r} has a corner: noise in the objective needs a smooth loss"
     if privacy.rho is not None or isinstance(privacy.unit, Person):

@@ -225,7 +225,7 @@ def slopes_of(release: MachineRelease) -> Floats | None:
 
 def slope_limits(release: MachineRelease, confidence: float) -> Floats:
     """``(terms,)``: how far noise can have moved those of each function, all of them at once with this confidence."""
-    box, inside, outputs = release.box, release.handed.objective, release.response.outputs
+    box, inside, outputs = release.box, release.handed.inside, release.response.outputs
     share = 1 - (1 - confidence) / (outputs if inside is None else outputs + 1)
     matrix = terms_of(box)[1]
     rows = np.pad(matrix, ((0, 0), (0, release.law.size - matrix.shape[1])))

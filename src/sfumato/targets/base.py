@@ -242,6 +242,15 @@ class Stepwise(Protocol):
 
 
 @runtime_checkable
+class Undecided(Protocol):
+    """A stepwise target whose mechanism may still change with what comes first."""
+
+    def others(self) -> list[Target]:
+        """What it may become: an account must be able to pay for each."""
+        ...
+
+
+@runtime_checkable
 class Rehearsable(Protocol):
     """A target that can be run without noise on **made-up or public** data, with errors showing."""
 
@@ -268,8 +277,17 @@ class Additive(Rehearsable, Protocol):
 class InsideNoise(Protocol):
     """A target that draws noise while its coefficients are computed, and pays for it out of the grant."""
 
+    @property
+    def inside(self) -> str:
+        """What draws noise before the door, as a ledger calls it."""
+        ...
+
     def door(self, privacy: Privacy) -> Privacy:
         """The part of the grant that the noise at the door may use."""
+        ...
+
+    def together(self, mu: float | None) -> float | None:
+        """The ratio of sensitivity to noise of all of it, from that at the door; None unless all of it is Gaussian."""
         ...
 
 

@@ -140,6 +140,11 @@ def kappa_of(largest: float) -> float:
     return math.sqrt(largest) * (1 + 2.0**-50)
 
 
+def exponent_of(norm: float) -> int:
+    """Features of at most this norm are whole numbers, up to ``2**20``, times ``2**exponent``."""
+    return math.frexp(norm)[1] - _BITS
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
     """From records in user units to the coordinates in which a learner is published.
@@ -183,7 +188,7 @@ class FeatureMap:
     @cached_property
     def exponent(self) -> int:
         """Features are integers times ``2**exponent``, of which a norm of kappa has at most ``2**20``."""
-        return math.frexp(self.norm)[1] - _BITS
+        return exponent_of(self.norm)
 
     @cached_property
     def budget(self) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from sfumato.bases.lattice.bernstein import Bernstein
+from sfumato.bases.machine.descent import ALONE, Descent, Schedule, descent_of, schedule_of
 from sfumato.bases.machine.landmarks import FeatureMap
 from sfumato.bases.machine.losses import Declared, Hinge, Loss, UserLoss
 from sfumato.checks import as_written, share_of
@@ -166,6 +167,16 @@ class Learner:
         assert part.epsilon is not None
         return ObjectiveNoise(objective, calibrate_objective(objective, part), part.epsilon, part.delta)
 
+    def schedule(self, curvature: float) -> Schedule:
+        """The steps of gradient descent, for a loss that has this curvature where it starts."""
+        return schedule_of(self.C, curvature, self.kappa, self.rows)
+
+    def descent(self, curvature: float) -> Descent:
+        """The same in whole numbers. The ball is larger than the minimiser of any loss that starts below 1."""
+        ball = 4 * min(self.C * (self.loss.lipschitz or 1.0) * self.kappa, math.sqrt(2 * self.C))
+        steepest, schedule = self.loss.lipschitz, self.schedule(curvature)
+        return descent_of(schedule, self.rows, steepest, self.kappa, self.outputs, ball)
+
     @property
     def affordable(self) -> bool:
         """Whether the curvature leaves objective noise enough of the grant to be worth considering."""
@@ -202,6 +213,11 @@ def unfit(loss: Loss, mechanism: str, privacy: Privacy) -> str | None:
     if mechanism == "output":
         unbounded = loss.lipschitz is None and _rows_are_private(privacy)
         return f"loss={loss.name!r} needs a public number of rows; use loss='huber'" if unbounded else None
+    if mechanism == "descent":
+        if loss.curvature is None:
+            return f"mechanism='descent' needs a loss without corners, got loss={loss!r}"
+        pure = privacy.rho is None and privacy.delta == 0
+        return "mechanism='descent' takes Gaussian noise: grant delta > 0, or rho" if pure else None
     if not loss.smooth:
         return f"mechanism='objective' needs a twice differentiable loss of bounded slope, got loss={loss!r}"
     if privacy.rho is not None or privacy.unit != "row":
@@ -254,7 +270,7 @@ def _notes(users_kernel: bool, learner: Learner) -> tuple[str, ...]:
     """What the code cannot check."""
     notes = []
     if users_kernel:
-        notes.append("the caller's kernel reads each record alone")
+        notes.append(ALONE)
     if isinstance(learner.loss, UserLoss | Declared):
         notes.append("the caller's loss is convex, with the curvature that was declared")
     if learner.assumes_few:

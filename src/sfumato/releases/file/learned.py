@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sfumato.bases.machine.descent import Descent, budget_of, certify_descent
 from sfumato.bases.machine.landmarks import check_whitened
 from sfumato.bases.machine.learner import ObjectiveNoise, certify_learner
-from sfumato.checks import one_of, whole_number
+from sfumato.checks import one_of, positive_number, whole_number
 from sfumato.codec import decode_exponent, decode_fraction, exact_keys
 from sfumato.core.objective import Objective, ObjectiveLaw, calibrate_objective
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.file.certified import as_stated, check_certificate, checked_noise
+
+_MOST_STEPS = 2**16
+_LEAST_BUDGET, _MOST_BUDGET = 2**20, 2**40  # descent.md in docs/proofs
 
 if TYPE_CHECKING:
     from sfumato.releases.machine.machine import Handed
@@ -52,12 +56,44 @@ def objective_from_json(data: Any, common: dict[str, Any], handed: Handed) -> Ob
     return ObjectiveNoise(told, law, data["epsilon"], data["delta"])
 
 
+def descent_from_json(data: Any) -> Descent:
+    """Rebuild the public numbers of gradient descent."""
+    exact_keys(data, set(Descent.__dataclass_fields__), "the descent")
+    steps = whole_number("steps", data["steps"], 1, _MOST_STEPS)
+    budget = whole_number("budget", data["budget"], _LEAST_BUDGET, _MOST_BUDGET)
+    return Descent(steps, budget, decode_exponent(data["exponent"]), positive_number("ball", data["ball"]))
+
+
+def _check_descent(common: dict[str, Any], handed: Handed, descent: Descent, users_kernel: bool) -> None:
+    """Refuse steps in which records weigh more, or are noised less, than the guarantee allows."""
+    law, grant = common["law"], handed.granted(common["guarantee"])
+    if handed.recipe is None or handed.lattice is not None or handed.objective is not None:
+        raise ParameterError("gradient descent has a loss and a C, and neither a lattice nor noise in the objective")
+    if law.kind != "gaussian" or (grant.rho is None and grant.delta == 0):
+        raise ParameterError("gradient descent takes Gaussian noise, for delta > 0 or rho")
+    learner = handed.recipe.learner("descent", handed.features.norm, handed.response.outputs, grant)
+    if learner.loss.name != handed.loss:
+        raise ParameterError(f"the loss is {learner.loss.name!r} in one place and {handed.loss!r} in another")
+    if descent.budget != budget_of(learner.loss.lipschitz, learner.kappa, learner.outputs):
+        raise ParameterError("the budget of a record's gradient is that of another loss or kernel")
+    check_certificate(law.certificate, certify_descent(descent, users_kernel, grant))
+    kept = checked_noise(law, descent.grant(grant))
+    promised = common["guarantee"].mu
+    if promised is not None and (kept.mu is None or promised < descent.ratio(kept.mu) * (1 - 1e-6)):
+        raise ParameterError("the guarantee's mu promises more than the noise of all steps keeps")
+
+
 def checked_learner(common: dict[str, Any], handed: Handed, users_kernel: bool) -> dict[str, Any]:
     """``common``, once the certificate is found to follow from the loss, C, the rows, the kernel, unit and relation.
 
     A file that does not tell them, or whose kernel only its author has, is read as resting on a stated sensitivity.
     """
     given, noise = common["law"].certificate, handed.objective
+    if (handed.descent is not None) != (given.proof == "descent"):
+        raise ParameterError("the certificate and the steps of a descent do not belong together")
+    if handed.descent is not None:
+        _check_descent(common, handed, handed.descent, users_kernel)
+        return common
     if (noise is not None) != (given.proof == "objective"):
         raise ParameterError("the certificate and the noise inside the objective do not belong together")
     if noise is not None and handed.lattice is not None:

@@ -13,6 +13,7 @@ from scipy.special import expit
 from sfumato.bases.lattice.bernstein import Bernstein, basis_from_json
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.machine.coordinates import decoded, reach_of, read_records, spread, terms_of
+from sfumato.bases.machine.descent import Descent
 from sfumato.bases.machine.kernels import Kernel, LinearKernel, Precomputed, UserKernel, kernel_from_json
 from sfumato.bases.machine.landmarks import FeatureMap, check_placed, kappa_of
 from sfumato.bases.machine.learner import Learner, ObjectiveNoise
@@ -26,7 +27,7 @@ from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 from sfumato.releases.base import Release
 from sfumato.releases.file.certified import granted_of
-from sfumato.releases.file.learned import checked_learner, objective_from_json
+from sfumato.releases.file.learned import checked_learner, descent_from_json, objective_from_json
 from sfumato.releases.machine.prior import Prior, prior_from_json
 from sfumato.releases.machine.response import Response, response_from_json
 from sfumato.releases.uncertainty import half_width_of, mean_largest
@@ -71,6 +72,12 @@ class Handed:
     objective: ObjectiveNoise | None
     recipe: Recipe | None = None
     prior: Prior | None = None
+    descent: Descent | None = None
+
+    @property
+    def inside(self) -> ObjectiveNoise | Descent | None:
+        """What drew noise before the door."""
+        return self.objective or self.descent
 
     def granted(self, promised: Guarantee) -> Privacy:
         """What of the grant behind a promise was left for the learner itself."""
@@ -105,11 +112,11 @@ class Handed:
     def half_width(self, law: NoiseLaw, points: Floats, confidence: float) -> Floats:
         """``(m,)``: how far noise can have moved each function, at all points at once with this confidence."""
         outputs = self.response.outputs
-        share = 1 - (1 - confidence) / (outputs if self.objective is None else outputs + 1)
+        share = 1 - (1 - confidence) / (outputs if self.inside is None else outputs + 1)
         width = half_width_of(self._axes(points), law, share)
-        if self.objective is None:
+        if self.inside is None:
             return width
-        reach = np.linalg.norm(self.features(points), axis=1) * self.objective.radius(share)
+        reach = np.linalg.norm(self.features(points), axis=1) * self.inside.radius(share)
         return np.asarray(width + reach)
 
     def _axes(self, points: Floats) -> list[Floats]:
@@ -171,7 +178,9 @@ class MachineRelease(Shown, Release):
 
     @property
     def mechanism(self) -> str:
-        """Where the noise went: into the ``"output"`` or into the ``"objective"``."""
+        """Where the noise went: into the ``"output"``, the ``"objective"``, or each step of a ``"descent"``."""
+        if self.handed.descent is not None:
+            return "descent"
         return "output" if self.handed.objective is None else "objective"
 
     def _cleaned(self, points: ArrayLike, outside: str) -> Floats:
@@ -246,8 +255,8 @@ class MachineRelease(Shown, Release):
         """Lower and upper limits of what ``release(points)`` would be without noise, at all the points at once.
 
         Formal guarantee: with probability at least ``confidence`` over the noise, whatever the data, all limits hold.
-        Output noise has a public law. Objective noise b moves the learner by at most ``||b|| / strength``, which is
-        all that can be said without looking at the data again: these limits are wide.
+        Output noise has a public law. Objective noise b moves the learner by at most ``||b|| / strength``, noise in
+        steps within a public ball, which is all that can be said without looking at the data again: wide limits.
         """
         points = self._cleaned(points, outside)
         width = self.handed.half_width(self.law, points, probability("confidence", confidence))
@@ -348,11 +357,12 @@ class MachineRelease(Shown, Release):
             "objective": None if handed.objective is None else handed.objective.to_json(),
             **({} if handed.recipe is None else {"learner": vars(handed.recipe)}),
             **({} if handed.prior is None else {"prior": handed.prior.to_json()}),
+            **({} if handed.descent is None else {"descent": handed.descent.to_json()}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        later = {"learner", "prior"} & {*fields}  # the first files had none
+        later = {"learner", "prior", "descent"} & {*fields}  # the first files had none
         exact_keys(fields, {"kernel", "norm", "basis", "response", "loss", "objective", *later}, "the content")
         kernel = kernel_from_json(fields["kernel"], arrays.get("landmarks"))
         linear = isinstance(kernel, LinearKernel) and "landmarks" not in arrays
@@ -374,7 +384,8 @@ class MachineRelease(Shown, Release):
             recipe = Recipe.from_json(fields["learner"])
         if "prior" in later:
             prior = prior_from_json(fields["prior"], response, granted_of(common["guarantee"]))
-        handed = Handed(features, lattice, response, str(fields["loss"]), None, recipe, prior)
+        descent = descent_from_json(fields["descent"]) if "descent" in later else None
+        handed = Handed(features, lattice, response, str(fields["loss"]), None, recipe, prior, descent)
         weights = arrays["coefficients"]
         if weights.shape != (response.outputs, handed.size()) or common["law"].size != weights.size:
             raise ParameterError("the noise law, the features and the coefficients differ in size")

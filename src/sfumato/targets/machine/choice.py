@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.machine.coordinates import coded, reach_of, spread, width_of
+from sfumato.bases.machine.descent import certify_descent
 from sfumato.bases.machine.kernels import RBF, Kernel, LinearKernel, Precomputed
 from sfumato.bases.machine.landmarks import FeatureMap
 from sfumato.bases.machine.learner import Learner
@@ -35,7 +36,7 @@ _POINTS, _MOST_POINTS = 512, 1024  # made-up records: more of them in many colum
 _FILLED = (1.0, 0.5, 0.25)  # the part of the box, along each column, that they fill
 _WIDTHS = (0.5, 1.0, 2.0, 4.0)  # of Gaussian kernels: gamma times the root of the number of coordinates
 _MARGIN = 2.0  # where a classifier's functions should be, on either side of 0
-_BENT = 0.6  # the usual curvature of a margin loss, as a part of the largest
+BENT = 0.6  # the usual curvature of a margin loss, as a part of the largest
 _CORNER = 0.25  # ... and a hinge's
 _LARGEST_C, _SMALLEST_C = 2.0**17, -16  # times kappa squared; as a power of the root of two
 _CONSTANT = 0.25  # of a linear learner that starts from the classes' shares, in lengths of the longest record
@@ -114,8 +115,16 @@ class Noise:
         return noise_variance(self.kind, size) * self.deviation**2
 
 
-def noise_of(learner: Learner) -> Noise:
-    """By public quantities; a law's scale is the same whatever the number of weights."""
+def noise_of(learner: Learner, curvature: float = 0.25) -> Noise:
+    """By public quantities; a law's scale is the same whatever the number of weights.
+
+    Of gradient descent, that in each step's mean gradient, for a loss of this curvature.
+    """
+    if learner.mechanism == "descent":
+        descent, rate = learner.descent(curvature), learner.schedule(curvature).rate
+        certificate = certify_descent(descent, False, learner.privacy)
+        law, _ = calibrate(certificate, 1, descent.grant(learner.privacy), "gaussian")
+        return Noise("gaussian", law.deviation / rate, True)
     if learner.mechanism == "objective":
         inside = learner.noise(1).law
         return Noise(inside.kind, inside.deviation * learner.C / learner.rows, True)
@@ -132,23 +141,30 @@ def usual_bend(loss: Loss, shares: tuple[float, ...] | None = None) -> float:
     if loss.on != "margin":
         return 1.0  # of the squared loss as of the one that stands in for it: noise alone tells them apart
     if shares is not None:
-        return _BENT * float(np.mean([share * (1 - share) for share in shares]))
-    return _BENT * loss.curvature
+        return BENT * float(np.mean([share * (1 - share) for share in shares]))
+    return BENT * loss.curvature
 
 
 def predicted_errors(features: FeatureMap, ranks: Ranks, learner: Learner, bend: float) -> list[float]:
     """For each rank, the mean squared error of what this learner would publish, in squares of its margins."""
-    noise, found = noise_of(learner), []
+    noise, found = noise_of(learner, bend / BENT), []
     weight, scale = bend * learner.C, _MARGIN if learner.loss.on == "margin" else 1.0
     for rank, met in zip(ranks, scenes(features, ranks), strict=True):
         variance, total = noise.variance(learner.outputs * (rank or features.size)), 0.0
         for scene in met:
-            left = 1 / (weight * scene.moments + 1)
-            noisy = variance * left**2 if noise.inside else variance
-            sampled = (weight * left) ** 2 / bend / learner.rows * scene.moments
-            total += scene.error(1 - left, (noisy + sampled) / scale**2)
+            pull, gain = _response(learner, noise, weight, bend, scene.moments)
+            sampled = (pull / scene.moments) ** 2 / bend / learner.rows * scene.moments
+            total += scene.error(pull, (variance * gain + sampled) / scale**2)
         found.append(total)
     return found
+
+
+def _response(learner: Learner, noise: Noise, weight: float, bend: float, moments: Floats) -> tuple[Floats, Floats]:
+    """Along each direction: what is left of the labels' pull, and by how much the noise's variance is multiplied."""
+    if learner.mechanism == "descent":
+        return learner.schedule(bend / BENT).response(bend * moments)
+    left = 1 / (weight * moments + 1)
+    return 1 - left, left**2 if noise.inside else np.ones_like(left)
 
 
 @dataclass(frozen=True)
@@ -216,3 +232,8 @@ def gaussians_for(box: Box) -> list[Kernel]:
     if seen > _MANY:
         return []
     return [RBF(float(f"{width / math.sqrt(seen):.3g}")) for width in _WIDTHS]
+
+
+def many_columns(kernel: Kernel, box: Box) -> bool:
+    """Whether a learner is linear in more coordinates than Gaussian kernels are considered for."""
+    return isinstance(kernel, LinearKernel) and sum(map(width_of, box.columns)) > _MANY

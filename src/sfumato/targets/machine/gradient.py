@@ -106,6 +106,60 @@ class Gradient(OverFeatures):
                 _add_curvature(total[slacks:].reshape(self.tables, outputs, size, size), features, roots)
 
 
+@dataclass(frozen=True, repr=False)
+class ClippedGradient(OverFeatures):
+    """A pass: minus the sum of all records' gradients at some weights, each of a norm of at most ``budget``.
+
+    Formal guarantee: for every input a record adds whole slopes times its whole features, of Euclidean norm at most
+    ``budget`` over all outputs together, and nothing that depends on another record (docs/proofs/descent.md).
+
+    Parameters
+    ----------
+    top, bits
+        A power of two that no slope exceeds; slopes are whole multiples of ``top / 2**bits``.
+    shape, exponent
+        Outputs and features; features are integers times ``2**exponent``.
+    weights, unit
+        ``(features, outputs)`` whole numbers, and what they count.
+    offsets
+        What is added to each output: public numbers.
+    """
+
+    features: Features
+    loss: Loss
+    top: float
+    bits: int
+    budget: int
+    shape: tuple[int, int]
+    exponent: int
+    weights: bytes
+    unit: float
+    offsets: tuple[float, ...] = ()
+    largest = 2**38
+
+    @property
+    def size(self) -> int:
+        """How many numbers it adds up."""
+        return self.shape[0] * self.shape[1]
+
+    def add(self, total: Integers, columns: Values) -> None:
+        """What a block of examples adds."""
+        features, targets = columns
+        outputs, size = self.shape
+        weights = np.frombuffer(self.weights).reshape(size, outputs)
+        with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+            parts = [(features @ weights) * (self.unit * 2.0**self.exponent)]  # the product is exact
+            parts += [np.array(self.offsets)] if self.offsets else []
+            at, sign = _arguments(self.loss, targets, parts)
+            slope = np.clip(self.loss.slope(at), -self.top, self.top) * sign
+            whole = np.rint(np.nan_to_num(slope, nan=0.0) * (2.0**self.bits / self.top))
+            steep = np.sqrt(np.square(whole).sum(axis=1))
+            long = np.sqrt(np.einsum("ij,ij->i", features, features))
+            # A product of roots is right to 2**-51; floors only make it shorter.
+            shorter = np.minimum(1.0, self.budget * (1 - 2.0**-40) / np.maximum(steep * long, 1.0))
+        total += -(np.trunc(whole * shorter[:, None]).T @ features).astype(np.int64).ravel()
+
+
 @dataclass(frozen=True)
 class Known(OverFeatures):
     """A pass: how many examples say something."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.lattice.bernstein import Bernstein
 from sfumato.bases.machine.coordinates import spread
+from sfumato.bases.machine.descent import certify_descent
 from sfumato.bases.machine.kernels import Kernel, LinearKernel, Precomputed
 from sfumato.bases.machine.landmarks import Coordinates, FeatureMap, Landmarks, feature_map
 from sfumato.bases.machine.learner import Learner
@@ -82,10 +83,24 @@ def predicted_noise(features: FeatureMap, learner: Learner) -> float:
         bent = np.eye(features.size) + (learner.C * learner.loss.curvature / 2 / len(seen)) * (seen.T @ seen)
         weights = np.asarray(np.linalg.solve(bent, seen.T).T, dtype=np.float64) * (learner.C / learner.rows)
         return mean_largest([_padded(weights, size)], learner.noise(features.size).law)
+    if learner.mechanism == "descent":
+        return _predicted_steps(seen, learner)
     joint = learner.distance * math.sqrt(learner.outputs)
     row = Certificate("l2", joint, learner.privacy.neighbours, "proved", "regularised-erm")
     law, _ = calibrate(row.for_unit(learner.privacy), size, learner.privacy)
     return mean_largest([_padded(seen, size)], law)
+
+
+def _predicted_steps(seen: Floats, learner: Learner) -> float:
+    """The same of gradient descent: what the noise of all steps leaves along each direction of the reference."""
+    assert learner.loss.curvature is not None
+    descent, schedule = learner.descent(learner.loss.curvature), learner.schedule(learner.loss.curvature)
+    moments, vectors = np.linalg.eigh(seen.T @ seen / len(seen))
+    left = np.sqrt(schedule.response(learner.loss.curvature * moments)[1]) / schedule.rate
+    size = seen.shape[1] * learner.outputs
+    certificate = certify_descent(descent, False, learner.privacy)
+    law, _ = calibrate(certificate, size, descent.grant(learner.privacy), "gaussian")
+    return mean_largest([_padded((seen @ vectors * left) @ vectors.T, size)], law)
 
 
 def _padded(weights: Floats, size: int) -> Floats:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sfumato.bases.base import Basis
 from sfumato.bases.lattice.bernstein import Bernstein
 from sfumato.bases.machine.coordinates import reach_of
+from sfumato.bases.machine.descent import Descent, certify_descent
 from sfumato.bases.machine.kernels import RBF, Kernel, LinearKernel, Precomputed, UserKernel, kernel_of
 from sfumato.bases.machine.landmarks import Coordinates, Landmarks, kappa_of
 from sfumato.bases.machine.learner import Learner, certify_learner, unfit
@@ -36,14 +37,17 @@ from sfumato.releases.machine.prior import Prior, known_prior
 from sfumato.releases.machine.response import Response
 from sfumato.targets.base import Errors, Measured, Published, Step, Target
 from sfumato.targets.machine.choice import (
+    BENT,
     Chosen,
     best_rank,
     best_strength,
     gaussians_for,
     linear_for,
+    many_columns,
     ranks_of,
     usual_bend,
 )
+from sfumato.targets.machine.descent import Steps, descend, within
 from sfumato.targets.machine.examples import FixedPoint, Labelled
 from sfumato.targets.machine.learner import (
     features_of,
@@ -56,6 +60,7 @@ from sfumato.targets.statistic import Statistic
 
 Floats = NDArray[np.float64]
 
+_MECHANISMS = ("descent", "objective", "output")
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and nobody says what to expect
 _DIGITS = 2.0**-47  # of the noise term: a gradient is not asked to be smaller (docs/proofs/solver.md, Theorem 5)
 _SAMPLE = 100  # a first guess is fitted to this many records for each feature
@@ -85,8 +90,9 @@ class KernelMachine(Target):
         What it can be: a list of classes, or ``(low, high)``. A label outside the list contributes nothing, a number
         outside the range is clipped.
     mechanism
-        ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), or ``"auto"``: the one of less
-        predicted error.
+        ``"output"``, ``"objective"`` (twice differentiable losses of bounded slope), ``"descent"`` (gradient descent
+        with noise in every step; losses without corners, delta > 0 or rho), or ``"auto"``: the one of less predicted
+        error, of which descent is one for linear learners of many columns.
     expected_rows
         A public guess of the number of rows, where that number itself is private. It steers accuracy: beyond it each
         record weighs a little less, and all of them together never more than 64 times as many. Only Gaussian noise in
@@ -115,6 +121,7 @@ class KernelMachine(Target):
     learner: Learner | None = field(default=None, repr=False)  # by ``settled``, not by callers
     rank: int | None = field(default=None, repr=False)
     left_open: bool = field(default=False, repr=False)  # whether C was
+    undecided: tuple[str, ...] = field(default=(), repr=False)  # mechanisms among which shares of classes may decide
 
     bases = (Landmarks, Coordinates, Bernstein)
     work = "training"
@@ -130,7 +137,7 @@ class KernelMachine(Target):
             one_of("C", self.C, ("auto",))
         else:
             object.__setattr__(self, "C", positive_number("C", self.C))
-        one_of("mechanism", self.mechanism, ("auto", "output", "objective"))
+        one_of("mechanism", self.mechanism, ("auto", *_MECHANISMS))
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
         self._check_prior()
@@ -175,18 +182,23 @@ class KernelMachine(Target):
         """The same with a mechanism and a number for C; a squared loss under objective noise becomes a Huber loss."""
         if isinstance(basis, Basis):
             super().check_basis(basis, box)
-        options = [m for m in ("objective", "output") if self.mechanism in ("auto", m)]
+        options = [m for m in _MECHANISMS if self.mechanism in ("auto", m)]
         refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
             raise ParameterError(str(refusals[options[-1]]), parameter="mechanism")
         found = [
-            self._with(m, kernel, box, n, privacy, basis) for m in possible for kernel in self._kernels(box, basis)
+            self._with(m, kernel, box, n, privacy, basis)
+            for m in possible
+            for kernel in self._kernels(box, basis)
+            if self.mechanism == m or m != "descent" or many_columns(kernel, box)
         ]
-        able = [c for c in found if c[1].learner.mechanism == "output" or c[1].learner.affordable]
+        able = [c for c in found if c[1].learner.mechanism != "objective" or c[1].learner.affordable]
         kernel, best = min(able or found[-1:], key=lambda c: c[1].error)
         learner, left_open = best.learner, self.left_open or isinstance(self.C, str)
         settled = replace(self, kernel=kernel, learner=learner, rank=best.rank, left_open=left_open)
+        if left_open and self.mechanism == "auto" and many_columns(kernel, box):
+            settled = replace(settled, undecided=tuple(c[1].learner.mechanism for c in able))
         return replace(settled, loss=learner.loss, C=learner.C, mechanism=learner.mechanism)
 
     def _bend(self, loss: Loss) -> float:
@@ -203,8 +215,8 @@ class KernelMachine(Target):
 
     def _refusal(self, mechanism: str, privacy: Privacy, basis: Any) -> str | None:
         """Why a mechanism cannot serve, if so."""
-        if mechanism == "objective" and isinstance(basis, Bernstein):
-            return "sf.Bernstein goes with mechanism='output'; objective noise is on the learner's coefficients"
+        if mechanism != "output" and isinstance(basis, Bernstein):
+            return f"sf.Bernstein goes with mechanism='output'; {mechanism} noise is on the learner's coefficients"
         return unfit(self._loss_for(mechanism), mechanism, privacy)
 
     def _loss_for(self, mechanism: str) -> Loss:
@@ -227,7 +239,7 @@ class KernelMachine(Target):
         if isinstance(self.C, str):
             return kernel, best_strength(features, ranks, make, self._bend(loss))
         learner = make(self.C)
-        able = mechanism == "output" or learner.affordable
+        able = mechanism != "objective" or learner.affordable
         return kernel, best_rank(features, ranks, learner, self._bend(loss)) if able else Chosen(
             learner, ranks[-1], math.inf
         )
@@ -238,8 +250,21 @@ class KernelMachine(Target):
         assert self.learner is not None
         return self.learner
 
+    @property
+    def descent(self) -> Descent | None:
+        """The public numbers of gradient descent, where that is the mechanism."""
+        learner = self.settled_learner
+        return learner.descent(self._bend(learner.loss) / BENT) if learner.mechanism == "descent" else None
+
+    @property
+    def inside(self) -> str:
+        return self.settled_learner.mechanism
+
     def door(self, privacy: Privacy) -> Privacy:
-        return self.settled_learner.door(privacy)
+        return self.settled_learner.door(privacy) if self.descent is None else self.descent.grant(privacy)
+
+    def together(self, mu: float | None) -> float | None:
+        return None if self.descent is None or mu is None else self.descent.ratio(mu)
 
     def before(self, box: Box, n: int | None, privacy: Privacy, free: bool) -> Step | None:
         """Noisy counts of the classes, where the loss has use for them."""
@@ -257,9 +282,21 @@ class KernelMachine(Target):
         told = replace(self, prior=Prior(counts, measured.law, measured.step.share))
         if not self.left_open:
             return told, basis
-        old, features = self.settled_learner, features_of(self.kernel, basis, box)
-        best = best_strength(features, (None,), partial(_stronger, old), told._bend(old.loss), old.C)
-        return replace(told, C=best.learner.C, learner=best.learner), basis
+        features, found = features_of(self.kernel, basis, box), []
+        for old in self._among():
+            made = partial(_stronger, old)
+            found.append(best_strength(features, (None,), made, told._bend(old.loss), self.settled_learner.C))
+        best = min(found, key=lambda one: one.error).learner
+        return replace(told, C=best.C, learner=best, mechanism=best.mechanism, loss=best.loss), basis
+
+    def _among(self) -> list[Learner]:
+        """The learner with each of the mechanisms among which shares of classes may decide, its own first."""
+        own = self.settled_learner
+        return [own, *(replace(own, mechanism=m) for m in self.undecided if m != own.mechanism)]
+
+    def others(self) -> list[Target]:
+        """The same with another mechanism, as long as the classes' shares are not known."""
+        return [replace(self, mechanism=one.mechanism, C=one.C, learner=None) for one in self._among()[1:]]
 
     @property
     def _may_ask(self) -> bool:
@@ -297,15 +334,26 @@ class KernelMachine(Target):
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """Neighbours' minimisers are near each other, and so is what a solver leaves open: regularised-erm.md.
 
-        See also docs/proofs/whitening.md, solver.md and objective.md.
+        See also docs/proofs/whitening.md, solver.md, objective.md and descent.md.
         """
         features, lattice = features_of(self.kernel, basis, box), basis if isinstance(basis, Bernstein) else None
         users = isinstance(self.kernel, UserKernel)
+        if self.descent is not None:
+            return certify_descent(self.descent, users, privacy)
         return certify_learner(self.settled_learner, features, lattice, users, privacy)
 
     def coefficients(self, gathered: Labelled, basis: Basis, box: Box, certificate: Certificate) -> Private:
         learner, features = self.settled_learner, features_of(self.kernel, basis, box)
-        shape = (learner.outputs, features.size)
+        shape, priors = (
+            (learner.outputs, features.size),
+            () if self._prior is None else tuple(self._prior.offsets.tolist()),
+        )
+        if self.descent is not None:
+            kept = learner.schedule(self._bend(learner.loss) / BENT).kept
+            grant = self.descent.grant(learner.privacy)
+            return descend(
+                FixedPoint(gathered, features), Steps(self.descent, learner.loss, kept, priors, certificate, grant)
+            )
         offset, scale = np.zeros(shape), learner.C / learner.rows
         if learner.mechanism == "objective":
             offset = scale * draw_objective(learner.noise(features.size).law).reshape(shape)
@@ -316,7 +364,6 @@ class KernelMachine(Target):
         digits = _DIGITS * np.linalg.norm(offset, axis=1)
         known = examples.known() if learner.guessed else 0
         weight = float(learner.weight(known))
-        priors = () if self._prior is None else tuple(self._prior.offsets.tolist())
         problem = Problem(examples, learner.loss, scale * weight, steepest, offset, priors)
         start, rows = None, _SAMPLE * max(features.size, 50)
         if gathered.rows > 8 * rows and not isinstance(learner.loss, Hinge):
@@ -356,6 +403,8 @@ class KernelMachine(Target):
         told = super().noise_words(basis, box, law)
         if self.settled_learner.mechanism == "output":
             return told
+        if self.descent is not None:
+            return f"{told}, in each of {self.descent.steps} steps of gradient descent"
         inside = self.settled_learner.noise(self._size(basis, box)).law
         return f"{inside.kind}, scale {inside.deviation:.4g}, in the objective; on its minimiser {told}"
 
@@ -365,17 +414,18 @@ class KernelMachine(Target):
         noise = learner.noise(features.size) if learner.mechanism == "objective" else None
         recipe = Recipe(self.loss.to_json(), learner.C, learner.rows)
         lattice = basis if isinstance(basis, Bernstein) else None
-        return Handed(features, lattice, self.told, self.loss.name, noise, recipe, self._prior)
+        return Handed(features, lattice, self.told, self.loss.name, noise, recipe, self._prior, self.descent)
 
     def finish(self, published: Published) -> MachineRelease:
         handed = self._handed(published.basis, published.box)
+        weights = published.values.reshape(self.told.outputs, -1)
         return MachineRelease(
             guarantee=published.guarantee,
             law=published.law,
             target=(*self.describe(), ("features", handed.words())),
             receipt=published.receipt,
             handed=handed,
-            weights=published.values.reshape(self.told.outputs, -1),
+            weights=weights if self.descent is None else within(weights, self.descent.ball),
         )
 
     def describe(self) -> tuple[tuple[str, str], ...]:
