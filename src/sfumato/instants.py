@@ -5,6 +5,7 @@ numpy and pandas compare moments of different units as equal and hash them apart
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,6 +36,30 @@ def instant(value: Any) -> tuple[str, Any] | None:
             return "moment", _of_python(value.replace(tzinfo=None) - _EPOCH)
         return "zoned moment", _of_python(value - _EPOCH.replace(tzinfo=UTC))
     return ("duration", _of_python(value)) if isinstance(value, timedelta) else _of_numpy(value)
+
+
+def keys_of_counts(kind: str, unit: str) -> Callable[[int | None], Any]:
+    """What makes the same keys of whole numbers of a unit, in which libraries store such columns; None is missing.
+
+    Parameters
+    ----------
+    kind
+        ``"moment"``, ``"zoned moment"``, ``"duration"``, ``"time"`` of a day, or ``"date"`` without a time.
+
+    >>> keys_of_counts("moment", "s")(86_400) == instant(datetime(1970, 1, 2))
+    True
+    """
+    step, day = _UNITS[unit], _UNITS["D"]
+
+    def key(count: int | None) -> Any:
+        if count is None:
+            return None
+        if kind == "time":
+            return kind, ("duration", count * step)
+        whole, rest = divmod(count * step, day) if kind == "date" else (count * step, 0)
+        return (kind, whole, rest) if rest else (kind, whole)  # a date that is counted finely may have a rest
+
+    return key
 
 
 def _of_python(elapsed: timedelta) -> int:

@@ -294,7 +294,7 @@ def _is_list(values: Any) -> bool:
 
 def _of_array(values: Any) -> NDArray[Any]:
     shape = shape_of(values)
-    if len(shape) == 2 and not isinstance(values, np.ndarray) and (parts := _parts(values)) is not None:
+    if not isinstance(values, np.ndarray) and (parts := parts_of(values)) is not None:
         whole = np.empty(shape, dtype=object)
         for place, part in enumerate(parts):
             whole[:, place] = _of_array(part)
@@ -320,8 +320,10 @@ def _array(values: Any) -> Any:
     return values if isinstance(values, np.ndarray) else type(values).__array__(values)
 
 
-def _parts(values: Any) -> list[Any] | None:
+def parts_of(values: Any) -> list[Any] | None:
     """The columns of a frame of polars, pyarrow or pandas; None if it is none."""
+    if len(shape_of(values)) != 2:
+        return None
     if hasattr(type(values), "get_columns"):
         return list(values.get_columns())
     if hasattr(type(values), "itercolumns"):

@@ -28,6 +28,7 @@ from harness.doors import DOORS
 
 import sfumato as sf
 from sfumato import dates, instants, values
+from sfumato.accounting import binding
 from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
 from sfumato.engines import cells, columns, files, lines, persons, tables
@@ -299,7 +300,7 @@ def _gaps_are_others() -> contextlib.AbstractContextManager:
 
 
 def _frames_are_arrays() -> contextlib.AbstractContextManager:
-    return mock.patch.object(values, "_parts", return_value=None)
+    return mock.patch.object(values, "parts_of", return_value=None)
 
 
 def _columns_are_arrays() -> contextlib.AbstractContextManager:
@@ -562,6 +563,8 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
         lambda: mock.patch.object(records, "letters", lambda given: given), named("reports of a category"), "dict"),
     "a list among columns is read as an array": (
         lambda: mock.patch.object(tables, "objects", np.asarray), named("mean", "a caller's statistic"), "dict"),
+    "Arrow finds a type for the objects of a table that an account is bound to": (
+        lambda: mock.patch.object(binding, "_as_arrow", pa.table), named("data of an account"), "pandas"),
     "identifiers are as many persons as units": (
         _keys({np.datetime64: _told_apart, datetime.datetime: _told_apart}), named("count", "sum"), "pandas"),
 }  # fmt: skip

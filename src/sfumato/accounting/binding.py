@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -18,6 +19,7 @@ from sfumato.accounting.schema import BOOK_SIZE, accounts, acts
 from sfumato.accounting.seal import append, checked
 from sfumato.core.privacy import Privacy
 from sfumato.errors import LedgerError, ParameterError, ParameterTypeError
+from sfumato.values import asked, column, confined, is_array, is_mapping, is_row, parts_of
 
 _CHUNK = 1 << 20
 _LEDGER = 0  # the number of no account: acts on the ledger itself
@@ -116,12 +118,50 @@ class _Hashing:
 
 def _add_table(found: Any, data: Any) -> None:
     found.update(b"table")
-    try:
-        table = pa.table(data)
-    except Exception:
-        raise ParameterTypeError(
-            f"data must be a file's path, an array or a table to be bound to, got {type(data).__name__}"
-        ) from None
+    table = _as_arrow(data)
+    if table is None:
+        _add_values(found, _columns_of(data))
+        return
     table = table.select(sorted(table.column_names)).replace_schema_metadata(None).combine_chunks()
     with pa.ipc.new_stream(pa.PythonFile(_Hashing(found), mode="w"), table.schema) as writer:
         writer.write_table(table)
+
+
+def _as_arrow(data: Any) -> Any:
+    """The same as a table of Arrow's; None where it is none, or holds objects for which Arrow finds no type."""
+    with confined():  # whether it does depends on values
+        return pa.table(data)
+    return None
+
+
+def _columns_of(data: Any) -> Mapping[str, Any]:
+    """The columns of what is a table, or an array of objects, by its type."""
+    if isinstance(data, np.ndarray):
+        return {json.dumps(["array", data.shape]): data.reshape(-1)}
+    if is_mapping(data) and all(is_row(values) or is_array(values) for values in data.values()):
+        return {str(name): values for name, values in data.items()}
+    parts = parts_of(data)
+    if parts is None:
+        raise ParameterTypeError(
+            f"data must be a file's path, an array or a table to be bound to, got {type(data).__name__}"
+        )
+    names = data.column_names if hasattr(type(data), "column_names") else data.columns
+    return dict(zip(map(str, names), parts, strict=True))
+
+
+def _add_values(found: Any, columns: Mapping[str, Any]) -> None:
+    """Each value by itself, as what it says of itself."""
+    for name in sorted(columns):
+        values = column(columns[name]).tolist()
+        found.update(json.dumps([name, len(values)]).encode())
+        for value in values:
+            said = _said(value)
+            found.update(len(said).to_bytes(8, "little") + said)
+
+
+def _said(value: Any) -> bytes:
+    with asked(value):
+        kind: Any = type(value)
+        told = "" if kind.__repr__ is object.__repr__ else repr(value)  # where in memory it is says nothing of it
+        return f"{kind.__qualname__} {told}".encode("utf-8", "surrogatepass")
+    return b""

@@ -28,17 +28,19 @@ from sfumato.dates import FIELDS, ISO, as_days, as_moments, days_of_array, days_
 from sfumato.engines.cells import entries_of, of_entries, positions
 from sfumato.engines.files import holding, holds_dates, holds_numbers, holds_text, is_text
 from sfumato.errors import SchemaError
-from sfumato.instants import instant
+from sfumato.instants import instant, keys_of_counts
 from sfumato.values import TEXTS_OF_POLARS, column, doubles, letters, type_word
 
 Floats = NDArray[np.float64]
 Coded = tuple[list[Any], NDArray[np.int64]]  # some identifiers, and which of them each row has
 
+_EPOCH = date(1970, 1, 1)
 _MISSING = np.iinfo(np.int64).min  # among moments that are counted
 
 # Arrow's own table of different values is quick, and compares these as they are stored.
 _ENCODED = {"float", "double", "string", "large_string", "binary", "large_binary"}
 _OF_POLARS = {"Int32", "Int64", "UInt32", "UInt64", "Float32", "Float64", "String"}
+_MOMENTS_OF_POLARS = {"Date": "date", "Datetime": "moment", "Duration": "duration", "Time": "time"}
 _AT_ONCE, _BYTES = 2**22, 2**24  # rows and bytes of identifiers at a time
 
 
@@ -281,6 +283,9 @@ def coded(series: Any) -> Iterator[Coded]:
         yield from arrow_coded(stored)
     elif isinstance(getattr(native, "dtype", None), np.dtype) and native.dtype.kind in "iuf":
         yield array_coded(native.to_numpy())
+    elif hasattr(getattr(native, "array", None), "asi8"):
+        counts, places = np.unique(native.array.asi8, return_inverse=True)
+        yield list(map(_counted_key(native.dtype), counts.tolist())), places
     else:
         keys = list(identifiers(series))
         yield keys, np.arange(len(keys))
@@ -290,7 +295,9 @@ def array_coded(values: NDArray[Any], hidden: Any = False) -> Coded:
     """The same of an array of numbers; what is masked is missing, whatever number the mask hides."""
     with np.errstate(all="ignore"):
         distinct, places = np.unique(values, return_inverse=True)
-    return [*map(_key, distinct.tolist()), None], np.where(hidden, len(distinct), places)
+    return [*map(_key, distinct if values.dtype.kind == "M" else distinct.tolist()), None], np.where(
+        hidden, len(distinct), places
+    )
 
 
 def arrow_coded(values: Any) -> Iterator[Coded]:
@@ -302,7 +309,7 @@ def arrow_coded(values: Any) -> Iterator[Coded]:
     whole = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     for start in range(0, len(whole), _AT_ONCE):
         part = whole[start : start + _AT_ONCE]
-        if types.is_integer(part.type) or str(part.type) in _ENCODED:
+        if types.is_integer(part.type) or _is_counted(part.type) or str(part.type) in _ENCODED:
             if _is_bytes(part.type):  # different texts may be more than 32-bit offsets can tell apart
                 part = pc.cast(part, pa.large_binary())
             parts = part.dictionary_encode().chunks  # with one dictionary
@@ -340,8 +347,21 @@ def identifiers(series: Any) -> Iterable[Any]:
         known = [*_category_keys(native.cat.categories), None]
         return (known[place] for place in entries_of(native.cat.codes.to_numpy(), len(known) - 1).tolist())
     if hasattr(native, "array") and hasattr(native.array, "asi8"):  # points in time, which may be beyond Python's
-        return (None if gone else value for value, gone in zip(native.array.asi8.tolist(), native.isna(), strict=True))
+        return map(_counted_key(native.dtype), native.array.asi8.tolist())
     return map(_key, column(native).tolist())
+
+
+def _counted_key(kind: Any) -> Callable[[int], Any]:
+    """What makes keys of the whole numbers in which pandas stores moments, durations and periods.
+
+    They are those of the objects, whatever the unit: another part of the same table may have another, or objects.
+    """
+    if hasattr(kind, "freq"):
+        name = kind.name.removeprefix("period[").removesuffix("]")  # as each of them says it
+        return lambda count: None if count == _MISSING else _several("period", (name, count))
+    word = "duration" if kind.kind == "m" else "zoned moment" if getattr(kind, "tz", None) is not None else "moment"
+    key = keys_of_counts(word, getattr(kind, "unit", None) or np.datetime_data(kind)[0])
+    return lambda count: None if count == _MISSING else key(count)
 
 
 def _category_keys(categories: Any) -> Iterable[Any]:
@@ -360,15 +380,33 @@ def arrow_identifiers(values: Any) -> Iterator[Any]:
     if types.is_dictionary(values.type):
         return iter(of_entries(values, lambda entries: list(arrow_identifiers(entries)), None))
     kind = values.type
-    if types.is_temporal(kind) and not types.is_interval(kind):  # as stored: Python's calendar ends in the year 9999
-        values = pc.cast(values, pa.int32() if kind.bit_width == 32 else pa.int64())
-    elif _is_bytes(kind):
+    if _is_counted(kind):  # as stored: Python's calendar ends in the year 9999
+        return map(_arrow_key(kind), pc.cast(values, pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist())
+    if _is_bytes(kind):
         return _text_keys(pc.cast(values, pa.large_binary()).to_pylist())
-    elif types.is_integer(kind):  # which are keys as they are
+    if types.is_integer(kind):  # which are keys as they are
         return iter(values.to_pylist())
-    elif not holds_numbers(kind):
+    if not holds_numbers(kind):
         return itertools.repeat(None, len(values))
     return map(_key, values.to_pylist())
+
+
+def _is_counted(kind: Any) -> bool:
+    """Whether an Arrow type counts days, or seconds or parts of them."""
+    from pyarrow import types
+
+    return bool(types.is_temporal(kind) and not types.is_interval(kind))
+
+
+def _arrow_key(kind: Any) -> Callable[[int | None], Any]:
+    """What makes keys of the whole numbers in which Arrow stores times."""
+    from pyarrow import types
+
+    if types.is_date(kind):
+        return keys_of_counts("date", "D" if types.is_date32(kind) else "ms")
+    if types.is_timestamp(kind):
+        return keys_of_counts("moment" if kind.tz is None else "zoned moment", kind.unit)
+    return keys_of_counts("duration" if types.is_duration(kind) else "time", kind.unit)
 
 
 def _is_bytes(kind: Any) -> bool:
@@ -383,9 +421,14 @@ def _text_keys(values: Iterable[bytes | None]) -> Iterator[str | None]:
 
 
 def _polars_identifiers(native: Any) -> Iterable[Any]:
-    if native.dtype.base_type().__name__ in TEXTS_OF_POLARS:
+    kind = native.dtype.base_type().__name__
+    if kind in TEXTS_OF_POLARS:
         return arrow_identifiers(native.to_arrow())  # polars panics, and prints, what is no UTF-8
-    return map(_key, column(native.to_physical() if native.dtype.is_temporal() else native).tolist())
+    if not native.dtype.is_temporal():
+        return map(_key, column(native).tolist())
+    word = "zoned moment" if getattr(native.dtype, "time_zone", None) else _MOMENTS_OF_POLARS[kind]
+    unit = getattr(native.dtype, "time_unit", "D" if kind == "Date" else "ns")
+    return map(keys_of_counts(word, unit), native.to_physical().to_list())
 
 
 def as_arrow(series: Any) -> Any:
@@ -451,7 +494,8 @@ def _clock(value: time) -> Any:
 
 _NUMBERS_OF_NUMPY = {*np.sctypeDict.values()} - {np.void, np.object_, np.clongdouble}
 _KEYS: dict[type, Callable[[Any], Any]] = {
-    **dict.fromkeys((bool, int, float, complex, Decimal, date), lambda value: value),
+    **dict.fromkeys((bool, int, float, complex, Decimal), lambda value: value),
+    date: lambda value: keys_of_counts("date", "D")(value.toordinal() - _EPOCH.toordinal()),
     **dict.fromkeys(_NUMBERS_OF_NUMPY, lambda value: value.item()),
     np.longdouble: _long,
     Fraction: _fraction,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from itertools import count, pairwise
 from typing import Any
 from uuid import UUID
@@ -90,9 +89,11 @@ def _number(key: Any) -> float:
     """A double of an identifier: of a number that is text in a file, the same as of the number."""
     if type(key) is int and abs(key) < 2**63:  # the most usual ones, quickly
         return float(key)
+    if isinstance(key, tuple) and len(key) == 2 and key[0] == "date":
+        key = str(np.datetime64(key[1], "D"))  # as it is written in a file
     if isinstance(key, tuple):
         return sum(map(_number, key))
-    text = key.decode("latin-1") if isinstance(key, bytes) else str(key) if isinstance(key, date | UUID) else key
+    text = key.decode("latin-1") if isinstance(key, bytes) else str(key) if isinstance(key, UUID) else key
     if not isinstance(text, str):
         return as_double(text)
     try:

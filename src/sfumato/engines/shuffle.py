@@ -7,6 +7,7 @@ them elsewhere, and a person would count twice.
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -193,6 +194,8 @@ def _as_bytes(key: Any) -> bytes:
         return b"s" + key.encode("utf-8", "surrogateescape")
     if isinstance(key, float):
         return b"f" + (key + 0.0).hex().encode()  # of both zeros the same
+    if isinstance(key, tuple):  # a point in time, of texts and whole numbers
+        return b"t" + repr(key).encode()
     return (b"d" if isinstance(key, Decimal) else b"i") + str(key if isinstance(key, Decimal) else int(key)).encode()
 
 
@@ -200,6 +203,8 @@ def _from_bytes(stored: bytes) -> Any:
     kind, text = stored[:1], stored[1:]
     if kind == b"s":
         return text.decode("utf-8", "surrogateescape")
+    if kind == b"t":
+        return literal_eval(text.decode())
     return float.fromhex(text.decode()) if kind == b"f" else (Decimal if kind == b"d" else int)(text.decode())
 
 

@@ -21,6 +21,7 @@ from harness.containers import ARRAYS, FILES, FRAMES, LISTS, NAMED, TABLES, VECT
 from harness.containers import TEXTS as TEXT_ARRAYS
 from harness.reading import CODES, NUMBERS, TEXTS, several
 from sfumato import estimators
+from sfumato.accounting.binding import fingerprint
 from sfumato.local.records import read_records, within
 from sfumato.local.wire import unpack_batches
 
@@ -331,6 +332,7 @@ DOORS = (
     target("density of dates", sf.KDE(60.0, post="none"), "d", basis=_BINS, weight=0.3),
     target("summary of dates", sf.CosineMoments(3), "d", "x", weight=0.5),
     Door("private bounds", ("x",), lambda data, privacy, _: sf.private_bounds(data, "x", privacy), by_name=True),
+    Door("data of an account", ("x", "g"), lambda data, *_: fingerprint(data, "0a" * 32), by_name=True),
     target("density", sf.KDE(2.0, post="none"), "x", basis=_BINS, weight=0.6),
     target("density, simplex", sf.KDE(2.0, missing="none"), "x", basis=sf.SplitLattice(4, 1.0), weight=0.3),
     target("density of a circle", sf.KDE(3.0, post="none"), "t", basis=_BINS, weight=0.3),

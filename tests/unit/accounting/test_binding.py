@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from harness.hostile import OBJECTS
 
 from sfumato.accounting.binding import fingerprint
 from sfumato.errors import ParameterError, ParameterTypeError
@@ -37,9 +38,37 @@ def test_others_are_told_apart(tmp_path):
     assert not {fingerprint(one, SALT) for one in several} & {fingerprint(one, OTHER) for one in several}
 
 
+def _objects(values):
+    found = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        found[place] = value
+    return found
+
+
+HELD = {
+    "a frame": lambda values: pd.DataFrame({"a": pd.Series(_objects(values), dtype=object)}),
+    "a dict": lambda values: {"a": list(values)},
+    "an array": _objects,
+}
+
+
+@pytest.mark.parametrize("held", HELD.values(), ids=HELD)
+def test_no_value_raises_and_none_is_overlooked(held, capfd):
+    """A library finds a type for all objects of a column or raises: one value would decide on that."""
+    found = [fingerprint(held(["a", "b", value]), SALT) for value in OBJECTS]
+    assert len({*found}) > 0.6 * len(OBJECTS)  # some say nothing of themselves, or what others do
+    assert fingerprint(held(["a", 1, 10**5000]), SALT) == fingerprint(held(["a", 1, 10**5000]), SALT)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_label_raises():
+    for value in OBJECTS:
+        fingerprint(pd.DataFrame({"a": [1, 2]}, index=pd.Index(_objects(["a", value]), dtype=object)), SALT)
+
+
 def test_errors_tell_nothing_of_the_data(tmp_path):
     with pytest.raises(ParameterError, match="cannot be read"):
         fingerprint(tmp_path / "none.csv", SALT)
     with pytest.raises(ParameterTypeError, match="must be a file's path, an array or a table") as caught:
-        fingerprint({"a": ["secret", 3, object()]}, SALT)
+        fingerprint({"secret": 5}, SALT)
     assert "secret" not in str(caught.value)

@@ -14,9 +14,9 @@ from contracts.far import Telling
 from contracts.folding import passes_of, table
 from opening import numbers_of, wide
 from sfumato.engines import workers
-from sfumato.engines.shuffle import _as_bytes, _from_bytes
+from sfumato.engines.shuffle import _as_bytes, _from_bytes, bundle, chosen, chosen_batches, split, split_batches
 from sfumato.engines.totals import Totals
-from sfumato.engines.workers import SENTENCES, Answer, Fingerprint, FramePart, Piece, Stream, fold, guarded
+from sfumato.engines.workers import SENTENCES, Answer, BatchPart, Fingerprint, FramePart, Piece, Stream, fold, guarded
 from sfumato.errors import EngineError, MissingExtraError, SchemaError
 from sfumato.extras import need_version
 
@@ -154,9 +154,64 @@ def test_an_answer_is_bytes_and_again_an_answer():
     assert repr(answer) == "<private sums>"
 
 
-@pytest.mark.parametrize("key", ["a", "", "é", "\udcff", 0, -(2**63), 2**64, 0.1, 1e300, -1.5, True])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a",
+        "",
+        "é",
+        "\udcff",
+        0,
+        -(2**63),
+        2**64,
+        0.1,
+        1e300,
+        -1.5,
+        True,
+        ("moment", -(2**99)),
+        ("time", ("duration", 5)),
+    ],
+)
 def test_identifiers_are_bytes_and_again_identifiers(key):
     assert _from_bytes(_as_bytes(key)) == key
+
+
+DAYS = pd.to_datetime([0, 100], unit="s")
+ZONED = DAYS.tz_localize("UTC")
+SPANS = pd.to_timedelta([1, 90], unit="min")
+MONTHS = pd.period_range("2020-01", periods=2, freq="M")
+STAMPS = pa.array([0, 86_400], pa.timestamp("s"))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        [DAYS.as_unit("ns"), DAYS.as_unit("s"), DAYS.astype("category"), DAYS.astype(object)],
+        [ZONED.as_unit("ms"), ZONED.as_unit("us").tz_convert("Europe/Berlin"), ZONED.astype(object)],
+        [SPANS.as_unit("ns"), SPANS.as_unit("s"), SPANS.astype(object)],
+        [MONTHS, MONTHS.astype("category"), MONTHS.astype(object)],
+        [STAMPS, STAMPS.cast(pa.timestamp("ns")), pd.to_datetime([0, 86_400], unit="s").astype(object)],
+        [pa.array([0, 1], pa.date32()), pa.array([0, 1], pa.date32()).cast(pa.date64())],
+    ],
+    ids=["moments", "zoned moments", "durations", "periods", "Arrow's", "Arrow's dates"],
+)
+def test_a_point_in_time_is_one_person_in_parts_of_different_types(forms):
+    """A single text among them makes objects of a part, one nanosecond makes another unit of it."""
+    whole = [pd.arrays.ArrowExtensionArray(form) if isinstance(form, pa.Array) else form for form in forms]
+    parts = [FramePart(pd.DataFrame({"who": form, "a": [1.0, 2.0], "t": ["f"] * 2}), KINDS) for form in whole]
+    found = [split(part, "who", KINDS, 4) for part in parts]
+    kept = [chosen([bundle(one, place) for one in found], sf.Person("who", 1)) for place in range(4)]
+    assert sum(len(rows.values["a"]) for rows in kept) == 2
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us", "UTC"), pa.date32(), pa.time64("us"), pa.duration("us")], ids=str)
+def test_points_in_time_travel_as_batches(kind):
+    """As Spark sends them."""
+    counts = pa.array([5, 5, 7, None, -7], pa.int32() if kind.bit_width == 32 else pa.int64())
+    batch = pa.record_batch({"who": counts.view(kind), "a": [1.0] * 5, "t": ["f"] * 5})
+    sent = list(split_batches([BatchPart(batch)], "who", KINDS))
+    (found,) = chosen_batches(sent, sf.Person("who", 1), KINDS)
+    assert not np.asarray(found.column("trouble")).any() and found.num_rows == 3
 
 
 def test_both_zeros_are_one_person():
