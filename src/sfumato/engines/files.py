@@ -21,6 +21,7 @@ from typing import Any, Protocol
 from sfumato.checks import shown
 from sfumato.core.box import Categorical, Column, Date
 from sfumato.engines.lines import Layout
+from sfumato.engines.offsets import is_narrow, wide_metadata
 from sfumato.errors import MissingFileError, ParameterError, ParameterTypeError, SchemaError
 
 # What counts as a number in a CSV cell. Python's float() would also take "1_000" and "infinity".
@@ -160,7 +161,12 @@ class ParquetFile:
         from pyarrow import parquet
 
         # Buffering ahead would keep the whole file; the buffer keeps a large row group from being held at once.
-        return parquet.ParquetFile(part, pre_buffer=False, buffer_size=2**18, **_without_dictionaries())
+        how = {"pre_buffer": False, "buffer_size": 2**18, **_without_dictionaries()}
+        file = parquet.ParquetFile(part, **how)
+        if not any(map(is_narrow, file.schema_arrow.types)):
+            return file
+        file.close()
+        return parquet.ParquetFile(part, metadata=wide_metadata(part, file.metadata), **how)
 
     def check(self, declared: Mapping[str, Column]) -> None:
         for name in (name for name in declared if name in self.names):
@@ -209,27 +215,32 @@ class ParquetFile:
 
 
 def _without_dictionaries() -> dict[str, Any]:
-    """How Parquet is read with dictionaries of text as plain text: of a dictionary Arrow checks each value.
+    """How Parquet is read with dictionaries of text as plain text, of which Arrow does not check each value.
 
-    Empty where pyarrow is too old for it: ``_fails_for_some_values`` then refuses such columns.
+    Text and lists have 64-bit offsets then. Empty where pyarrow is too old for it: ``_fails_for_some_values`` refuses
+    such columns.
     """
     import pyarrow as pa
     from pyarrow import parquet
 
-    known = "binary_type" in inspect.signature(parquet.ParquetFile.__init__).parameters
-    return {"binary_type": pa.large_binary()} if known else {}
+    known = {"binary_type", "list_type"} <= {*inspect.signature(parquet.ParquetFile.__init__).parameters}
+    return {"binary_type": pa.large_binary(), "list_type": pa.LargeListType} if known else {}
 
 
 def _fails_for_some_values(kind: Any, required: bool = False) -> bool:
     """Whether Arrow reads some values of a type from Parquet and raises for others, or of a type that it is made of.
 
-    So it does of lists of no values, of dictionaries, in which text must be UTF-8, and of a list of fixed length that
-    is ``required`` inside something that may be missing.
+    So it does of lists of no values, of dictionaries, in which text must be UTF-8, of a list of fixed length that
+    is ``required`` inside something that may be missing, and of nested ones with offsets of 32 bits.
     """
     from pyarrow import types
 
     kind = getattr(kind, "storage_type", kind)  # of an extension
-    if types.is_dictionary(kind) or (types.is_fixed_size_list(kind) and (kind.list_size == 0 or required)):
+    if (
+        is_narrow(kind)
+        or types.is_dictionary(kind)
+        or (types.is_fixed_size_list(kind) and (kind.list_size == 0 or required))
+    ):
         return True
     parts = map(kind.field, range(kind.num_fields))
     return any(_fails_for_some_values(part.type, not part.nullable) for part in parts)
