@@ -78,7 +78,7 @@ def used() -> float:
             times = process.cpu_times()
         except psutil.NoSuchProcess:
             continue
-        total += times.user + times.system
+        total += times.user + times.system + times.children_user + times.children_system  # those that ended, too
     return total
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from contextlib import suppress
 from functools import cache
 
@@ -12,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 import sfumato as sf
-from contracts.far import dask_frame, session, spark_frame
+from contracts.far import TESTS, dask_frame, session, spark_frame
 from contracts.folding import FOLDING, ROWS, WHOLE, passes_of, released, table
 from contracts.test_passes import folded, shuffled
 from opening import numbers_of
@@ -245,6 +249,26 @@ def test_a_partition_of_other_types_is_read_value_by_value():
     clean = table()
     clean.loc[[100, 101, 300, 301], "a"] = np.nan
     assert folded(one, mixed, one.box, sf.engines.Dask()) == folded(one, clean, one.box, MemoryEngine())
+
+
+@pytest.mark.slow
+def test_spark_connect_adds_up_to_the_same_bits():
+    """In a process of its own, with a server beside it."""
+    for name in ("pyspark", "grpc", "grpc_status"):
+        pytest.importorskip(name, reason="Spark Connect is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("there is no Java to run Spark on")
+    path = os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))
+    env = dict(os.environ, PYTHONPATH=path, PYSPARK_PYTHON=sys.executable)
+    command = [sys.executable, "-W", "ignore", "-m", "contracts.connecting"]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900, check=False)
+    assert run.stdout.splitlines() == [
+        "count: the same",
+        "logistic regression: the same",
+        "persons: the same",
+        "DensityRelease",
+        "the data have no column 'z' (they have ['a', 'b', 'y', 't', 'g'])",
+    ], run.stderr[-3000:]
 
 
 # --- persons --------------------------------------------------------------------------------------------------------

@@ -194,8 +194,14 @@ def _columns(frame: Any, names: list[str]) -> Any:
 
 
 def session_at(master: str | None) -> Any:
-    """The session that is active, or a new one: at a master, or on this machine, where its own files are encrypted."""
+    """The session that is active, or a new one: at a master, or on this machine, where its own files are encrypted.
+
+    ``sc://...`` is the address of a server of Spark Connect.
+    """
     sql = need("pyspark.sql", "spark")
+    if master is not None and master.startswith("sc://"):  # Java runs there, not here
+        need("grpc", "spark")
+        return _attempt(lambda: sql.SparkSession.builder.remote(master).getOrCreate())
     active = sql.SparkSession.getActiveSession()
     if active is not None and master is None:
         return active

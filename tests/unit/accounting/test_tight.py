@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.accounting.events import event_of_grant, event_of_selection
-from sfumato.accounting.loss import Stock, delta_of
+from sfumato.accounting.loss import Stock, _atom, delta_of
 from sfumato.accounting.tight import stock_of, taken
 from sfumato.errors import BudgetExceededError, LedgerError, MissingExtraError, ParameterError, ParameterTypeError
 
@@ -161,3 +162,19 @@ class TestPlans:
         ledger.account("a", limit=LIMIT, accountant="tight", plan=[(TENTH, 3)])
         assert ledger.account("a", limit=LIMIT, accountant="tight", plan=[(TENTH, 3)]).remaining().epsilon == 0.1
         assert stock_of("basic") is None
+
+
+def test_what_is_chosen_by_the_loss_so_far_gets_past_a_rule_without_a_plan():
+    """Why there are plans: whoever adds up what was asked for alone finds either way within the limit, and both spend
+    more. After a first answer that fits one data set better, ask for what can still tell; after another, for an atom.
+    """
+    first, second, limit = 0.5, 0.6, 0.8
+    right = 1 / (1 + math.exp(-first))
+    tell = _atom(second, 0.0, limit - first)
+    delta = right * tell
+    either = [((first, 0.0, 1), (second, 0.0, 1)), ((0.05, delta, 1), (first, 0.0, 1))]
+    for atoms in either:
+        assert delta_of(Stock(atoms), limit) == pytest.approx(delta, rel=1e-3)
+    spent = right * tell + (1 - right) * delta
+    assert spent > 1.3 * delta
+    assert spent <= delta_of(Stock(tuple(sorted({*either[0], *either[1]}))), limit)  # a plan holds both

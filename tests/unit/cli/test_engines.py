@@ -1,5 +1,7 @@
 """``--engine``, ``--scheduler`` and ``--master``, on any command that publishes."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,13 @@ def test_no_java_is_said(monkeypatch, tmp_path):
     old.chmod(0o755)
     with pytest.raises(EngineError, match=r"Spark needs Java 17 or later, got Java 11 \("):
         spark._check_java()
+
+
+def test_a_server_of_spark_connect_needs_its_client(monkeypatch):
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    from sfumato.engines.spark import session_at
+    from sfumato.errors import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'sfumato\[spark\]'"):
+        session_at("sc://127.0.0.1:1")
