@@ -1,4 +1,4 @@
-"""How wide a density's default band is, and how often it holds: generated families, smooth and spiky.
+"""How wide a density's default band is, and how often it holds: families, smooth and spiky, and four data sets.
 
 A release is made once without noise worth mentioning; its masses then get fresh noise of the right law, so that many
 releases are cheap. The error is that of the released function, on a grid, against the kernel density estimate of the
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
+from benchmarks.density_grid import RECORDS, families
 from benchmarks.timing import row
 from sfumato.core.calibration import calibrate
 from sfumato.releases.density import masses as inside
@@ -31,6 +32,7 @@ CONFIDENCE, DRAWS, ERRORS = 0.95, 200, 12
 SIZES = {1: (0.04, 10_000, 201), 2: (0.05, 20_000, 41), 3: (0.07, 20_000, 15)}
 EPSILONS = (1.0, 0.1)
 WIDEST = 3.0  # times the mean error, for smooth records
+CELLS = ((0.05, 1.0), (0.05, 0.1), (0.1, 1.0), (0.1, 0.1))  # of the density benchmark: bandwidth, epsilon
 BEATS = "whole numbers, 1 a bandwidth"  # about a lattice step apart: what the default band does not promise
 
 
@@ -107,9 +109,15 @@ def once(stored: dict[Any, Any] = {}) -> Iterator[None]:  # noqa: B006
 
 
 def measure(made: Data, dimension: int, epsilon: float) -> dict[str, float]:
-    """Mean sup error, half-widths of the default band in errors, and its coverage."""
+    """Mean sup error, half-widths of the default band in errors, and its coverage, of a generated family."""
     bandwidth, n, count = SIZES[dimension]
     records = np.clip(made(np.random.default_rng(20261118), n, dimension), 0, 1)
+    return measure_records(records, bandwidth, epsilon, count)
+
+
+def measure_records(records: np.ndarray, bandwidth: float, epsilon: float, count: int) -> dict[str, float]:
+    """The same of records in a box of side one, on a grid of so many points along each axis."""
+    n, dimension = records.shape
     box, target, privacy = sf.Box([(0, 1)] * dimension), KDE(bandwidth, missing="none"), sf.Privacy(epsilon=epsilon)
     basis = target.choose_basis(box, n, privacy)
     exact = sf.release(target, records, box, sf.Privacy(epsilon=1e6), basis=basis)
@@ -149,6 +157,26 @@ def run() -> list[dict[str, Any]]:
                 )
                 sure = None if name == BEATS else f">= {CONFIDENCE - 0.05:g}"  # of 200, chance takes five in a hundred
                 rows.append(row(f"{name}: held", found["held"], f"of {DRAWS}", sure, **more))
-                said = " ".join(f"{key}={value:.3g}" for key, value in found.items())
-                print(f"{dimension} {epsilon:<4} {name:30s} {said}", file=sys.stderr, flush=True)
+                _tell(f"{dimension} {epsilon:<4} {name:30s}", found)
+    return [*rows, *_of_the_density_benchmark()]
+
+
+def _of_the_density_benchmark() -> list[dict[str, Any]]:
+    """The four data sets on which errors of densities are measured, at its bandwidths and epsilons."""
+    rows = []
+    for bandwidth, epsilon in CELLS:
+        section = (
+            f"data of the density benchmark, 1 column, n = {RECORDS}, bandwidth {bandwidth:g}, epsilon = {epsilon:g}"
+        )
+        for name, records in families().items():
+            found = measure_records(records.reshape(-1, 1), bandwidth, epsilon, SIZES[1][2])
+            more = {"section": section, "error": found["error"], "mean half-width": found["mean"]}
+            wide = (f"{name}: largest half-width", found["widest"], "times the mean sup error", f"<= {WIDEST:g}")
+            rows += [row(*wide, **more)]
+            rows += [row(f"{name}: held", found["held"], f"of {DRAWS}", f">= {CONFIDENCE - 0.05:g}", **more)]
+            _tell(f"{bandwidth} {epsilon:<4} {name:30s}", found)
     return rows
+
+
+def _tell(which: str, found: dict[str, float]) -> None:
+    print(which, " ".join(f"{key}={value:.3g}" for key, value in found.items()), file=sys.stderr, flush=True)

@@ -122,10 +122,14 @@ def _primes(count: int) -> Floats:
 
 def read_records(box: Box, points: Any, outside: str) -> Floats:
     """``(m, d)``: public points as a learner's records, cleaned; a category that was not declared is refused."""
-    inside = coded(box)
-    if has_categories(box):
-        points = _placed(box, points)
-    return read_points(inside, points, outside, clip=inside.clean)
+    if not has_categories(box):
+        return read_points(box, points, outside, clip=box.clean)
+    found = _placed(box, points)
+    numbers = [i for i, column in enumerate(box.columns) if not isinstance(column, Categorical)]
+    if numbers:  # a refusal speaks of these, and not of places in lists
+        part = Box({box.names[i]: box.columns[i] for i in numbers})
+        found[:, numbers] = read_points(part, found[:, numbers], outside, clip=part.clean)
+    return coded(box).clean(found)
 
 
 def decoded(box: Box, records: Floats) -> Any:

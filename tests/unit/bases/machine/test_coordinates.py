@@ -69,6 +69,13 @@ def test_a_category_that_was_not_declared_is_refused(outside):
     assert read_records(MIXED, [[400, "south", "M", 3]], "clip")[0, 0] == 110
 
 
+def test_a_refusal_speaks_of_columns_of_numbers_and_not_of_places_in_lists():
+    with pytest.raises(OutsideBoxError) as refused:
+        read_records(MIXED, [[400, "south", "M", 3]], "refuse")
+    assert "'visits': Integer(0.0, 9.0)}), the first is [400.0, 3.0]" in str(refused.value)
+    assert "ward" not in str(refused.value)
+
+
 @pytest.mark.parametrize("count", [30, 200])
 @pytest.mark.parametrize("box", [MIXED, sf.Box({"ward": WARD, "sex": SEX}), sf.Box({"x": (0, 1), "ward": WARD})])
 def test_points_are_spread_over_all_categories(box, count):
