@@ -25,9 +25,15 @@ def noise_variance(kind: str, size: int) -> float:
     """The variance of one of ``size`` coefficients' noise, in squares of the law's scale.
 
     A Gaussian's scale is its deviation. The norm of an L-infinity or L2 law is Gamma-distributed
-    (docs/proofs/k-norm.md).
+    (docs/proofs/k-norm.md); docs/proofs/zero-sum.md has the fifth.
     """
-    return {"laplace": 2.0, "gaussian": 1.0, "linf": (size + 1) * (size + 2) / 3, "l2": size + 1.0}[kind]
+    return {
+        "laplace": 2.0,
+        "gaussian": 1.0,
+        "linf": (size + 1) * (size + 2) / 3,
+        "l2": size + 1.0,
+        "zero-sum": size / (size + 1) * (2 * size + 1) / (size + 2),
+    }[kind]
 
 
 def noise_deviation(law: NoiseLaw | LocalLaw) -> float:
@@ -40,6 +46,15 @@ def noise_deviation(law: NoiseLaw | LocalLaw) -> float:
 def block_deviations(law: NoiseLaw) -> list[tuple[int, float]]:
     """For each block of a law in blocks its size, and the deviation of the noise in one of its coefficients."""
     return [(size, law.deviation * math.sqrt(noise_variance("linf", size))) for size in law.certificate.blocks]
+
+
+def sum_deviation(law: NoiseLaw, count: int) -> float:
+    """The standard deviation of the sum of the noise in ``count`` of the coefficients.
+
+    Zero-sum noise in all of them is that in what was not counted, with the other sign.
+    """
+    alike = count * (law.size + 1 - count) / law.size if law.kind == "zero-sum" else count
+    return noise_deviation(law) * math.sqrt(alike)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.mechanism import Private, draw, publish
 from sfumato.core.quantize import round_vector
-from sfumato.core.sampling import l2_knorm
+from sfumato.core.sampling import discrete_laplace, l2_knorm, zero_sum
 
 
 def integer_law(norm, bound, size, privacy, noise="auto"):
@@ -36,6 +36,7 @@ def exact_pmf(law, radius):
         "laplace": lambda x: mp.e ** (-sum(map(abs, x)) / scale),
         "linf": lambda x: mp.e ** (-max(map(abs, x)) / scale),
         "gaussian": lambda x: mp.e ** (-sum(v * v for v in x) / (2 * scale)),
+        "zero-sum": lambda x: mp.e ** (-(sum(map(abs, x)) + abs(sum(x))) / scale),
     }
     return lattice_law(weights[law.kind], law.size, radius)
 
@@ -94,6 +95,56 @@ def test_negative_control_halved_noise_is_caught_by_enumeration():
     halved = replace(law, scale=law.scale / 2)
     pmf = exact_pmf(halved, 25)
     assert max_log_ratio(pmf, shifted(pmf, (2, 2))) > 1.9
+
+
+# --- zero-sum noise: what leaves one coefficient enters another, or none ------------------------------------
+
+FLOWS = [(1, -1), (-1, 1), (1, 0), (0, -1), (0, 1)]  # of whole vectors of two coefficients that move by 2 at most
+
+
+@pytest.mark.few(5)
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_zero_sum_noise_loses_exactly_epsilon_at_most(epsilon):
+    law = integer_law("flow", 2, 2, sf.Privacy(epsilon=epsilon))
+    assert law.kind == "zero-sum"
+    pmf = exact_pmf(law, 25)
+    losses = [max_log_ratio(pmf, shifted(pmf, shift)) for shift in FLOWS]
+    assert max(losses) <= epsilon * (1 + mpf(10) ** -15)
+    assert min(losses) > 0.99 * epsilon
+
+
+@pytest.mark.parametrize("shift", [(2, 0), (1, 1), (-1, -1)])
+def test_negative_control_an_l1_bound_is_too_small_for_zero_sum_noise(shift):
+    """Vectors that are 2 apart in L1, but whose sums are too: the flow is 4, and the loss twice what was granted."""
+    pmf = exact_pmf(integer_law("flow", 2, 2, sf.Privacy(epsilon=1.0)), 25)
+    assert max_log_ratio(pmf, shifted(pmf, shift)) > 1.9
+
+
+def test_negative_control_halved_zero_sum_noise_is_caught_by_enumeration():
+    law = integer_law("flow", 2, 2, sf.Privacy(epsilon=1.0))
+    pmf = exact_pmf(replace(law, scale=law.scale / 2), 25)
+    assert max_log_ratio(pmf, shifted(pmf, (1, -1))) > 1.9
+
+
+def fits_the_flow(drawn, scale, radius=4):
+    """Whether draws of two coefficients have the enumerated law: cells within the radius, and all that is beyond."""
+    law = replace(integer_law("flow", 2, 2, sf.Privacy(epsilon=1.0)), scale=Fraction(scale))
+    pmf = {x: float(p) for x, p in exact_pmf(law, 40).items() if max(map(abs, x)) <= radius}
+    width = 2 * radius + 1
+    places = np.where(
+        np.abs(drawn).max(axis=1) <= radius, (drawn[:, 0] + radius) * width + drawn[:, 1] + radius, width**2
+    )
+    chances = np.array([pmf[x] for x in sorted(pmf)])
+    return fits_cells(np.bincount(places, minlength=width**2 + 1), np.append(chances, 1 - chances.sum()))
+
+
+@pytest.mark.slow
+def test_zero_sum_draws_have_the_enumerated_law_and_no_other():
+    """20,000 draws; another scale, and independent noise of the same scale, are told apart."""
+    drawn = np.array([zero_sum(2, Fraction(3, 2)) for _ in range(20_000)])
+    assert fits_the_flow(drawn, Fraction(3, 2))
+    assert not fits_the_flow(drawn, Fraction(7, 4))
+    assert not fits_the_flow(discrete_laplace(40_000, Fraction(3, 2)).reshape(-1, 2), Fraction(3, 2))
 
 
 # --- L2 K-norm noise: a real vector, rounded ---------------------------------------------------------------

@@ -16,15 +16,17 @@ from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
 
-NOISES = ("laplace", "gaussian", "linf", "l2", "blocks")
-_NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2", "l1-linf": "blocks"}
-# Which bounds a noise can use: an L-infinity bound implies the others, an L1 bound implies an L2 bound.
+NOISES = ("laplace", "gaussian", "linf", "l2", "blocks", "zero-sum")
+_NATURAL = {"linf": "linf", "l1": "laplace", "l2": "l2", "l1-linf": "blocks", "flow": "zero-sum"}
+# Which bounds a noise can use: an L-infinity bound implies the others, a flow the same in L1, an L1 bound that in L2.
+_L1 = ("l1", "linf", "flow")
 _USABLE = {
-    "laplace": ("l1", "linf"),
-    "gaussian": ("l2", "l1", "linf"),
+    "laplace": _L1,
+    "gaussian": ("l2", *_L1),
     "linf": ("linf",),
-    "l2": ("l2", "l1", "linf"),
+    "l2": ("l2", *_L1),
     "blocks": ("l1-linf",),
+    "zero-sum": ("flow",),
 }
 
 _FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
@@ -38,8 +40,9 @@ class NoiseLaw:
     """The public law of the noise in a release: integers times ``2**exponent``.
 
     ``scale`` is in grid steps and exact: the scale of a Laplace or K-norm law, the *variance* of a
-    Gaussian. ``"linf"`` and ``"l2"`` have density proportional to ``exp(-||x|| / scale)``; in ``"blocks"`` each block
-    of the certificate has an ``"linf"`` draw of its own, of this scale (docs/proofs/blocks.md).
+    Gaussian. ``"linf"``, ``"l2"`` and, in the norm called flow, ``"zero-sum"`` have density proportional to
+    ``exp(-||x|| / scale)``; in ``"blocks"`` each block of the certificate has an ``"linf"`` draw of its own, of this
+    scale (docs/proofs/blocks.md).
     """
 
     kind: str
@@ -88,7 +91,8 @@ def calibrate(
         assert privacy.epsilon is not None
         # The discrete Gaussian is not quite a Gaussian: variance 4 more makes up for it (discrete-noise.md).
         scale = squared * Fraction(noise_multiplier(privacy.epsilon, privacy.delta)) ** 2 + 4
-    cube = {"linf": size, "blocks": max(certificate.blocks, default=0)}.get(kind, 0)  # the largest that is drawn
+    # The largest that is drawn at once: of a cube, or of what adds up to zero.
+    cube = {"linf": size, "blocks": max(certificate.blocks, default=0), "zero-sum": size}.get(kind, 0)
     spread = math.isqrt(size) + 1 if kind == "l2" else max(1, cube)  # coordinates are this much larger than scale
     typical = math.isqrt(int(scale)) if kind == "gaussian" else int(scale) * spread
     if typical > 4 * _LARGEST or cube > 10 * scale:
@@ -131,8 +135,8 @@ def _grid_exponent(certificate: Certificate, size: int, privacy: Privacy, kind: 
 
 
 def _norm_used(certificate: Certificate, kind: str) -> str:
-    """An L1 bound is also an L2 bound, and as that costs less rounding."""
-    return "l2" if certificate.norm == "l1" and kind in ("gaussian", "l2") else certificate.norm
+    """An L1 bound (as one on the flow is) is also an L2 bound, and as that costs less rounding."""
+    return "l2" if certificate.norm in ("l1", "flow") and kind in ("gaussian", "l2") else certificate.norm
 
 
 def _integer_sensitivity(certificate: Certificate, size: int, exponent: int, kind: str) -> tuple[Fraction, Fraction]:

@@ -10,7 +10,7 @@ from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
-NORMS = ("linf", "l1", "l2", "l1-linf", "user")  # no noise of the library fits a user's own norm
+NORMS = ("linf", "l1", "l2", "l1-linf", "flow", "user")  # no noise of the library fits a user's own norm
 SAME_PLACES = (
     "a person is replaced by one with the same number of rows that count, in the same places among all that do"
 )
@@ -24,8 +24,8 @@ class Certificate:
     Parameters
     ----------
     norm, bound
-        ``"linf"`` (pointwise), ``"l1"``, ``"l2"`` or ``"l1-linf"`` (the sum over public blocks of the largest
-        change in each), and the bound in it.
+        ``"linf"`` (pointwise), ``"l1"``, ``"l2"``, ``"l1-linf"`` (the sum over public blocks of the largest
+        change in each) or ``"flow"`` (of integers: L1 plus the size of the sum, what enters or leaves); and the bound.
     relation
         The neighbouring relation that the bound speaks of.
     known, proof
@@ -59,6 +59,8 @@ class Certificate:
         if (self.norm == "l1-linf") != bool(self.blocks) or (self.blocks and self.exponent is None):
             raise ParameterError(f"a bound on blocks of integers, and no other, needs blocks, got {self.blocks!r}")
         object.__setattr__(self, "blocks", tuple(positive_integer("a block", size) for size in self.blocks))
+        if self.norm == "flow" and self.exponent is None:
+            raise ParameterError("norm='flow' is for whole numbers: rounding would change their sum")
         if self.exponent is None or self.norm == "l2":
             object.__setattr__(self, "bound", positive_number("bound", self.bound))
         else:

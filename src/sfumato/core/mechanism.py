@@ -54,7 +54,8 @@ def publish(private: Private, privacy: Privacy, noise: str = "auto") -> tuple[Fl
     """Round to a grid, add one exact draw of the noise that the vector's own certificate calls for, and let go.
 
     Formal guarantee: if neighbours move the vector by at most ``private.certificate``, the returned numbers
-    satisfy the returned guarantee (docs/proofs/k-norm.md, blocks.md, discrete-noise.md, rounding.md, calibration.md).
+    satisfy the returned guarantee (docs/proofs/k-norm.md, blocks.md, zero-sum.md, discrete-noise.md, rounding.md,
+    calibration.md).
     Everything after the addition is post-processing. A vector is published once.
     """
     values = private._values
@@ -78,6 +79,7 @@ _SAMPLERS = {
     "gaussian": sampling.discrete_gaussian,
     "linf": sampling.linf_knorm,
     "l2": sampling.l2_knorm,
+    "zero-sum": sampling.zero_sum,
 }
 
 

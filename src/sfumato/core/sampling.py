@@ -5,7 +5,7 @@ Every law here is sampled *exactly*, not up to rounding. The trick is one primit
 depends on E (an integer part, a comparison) is taken in double precision if it is safely away from the
 boundary; the rare undecided cases get more bits of the *same* U and exact arithmetic, never a redraw.
 "Safely" allows numpy's ``log`` an error of 16 units in the last place; it is right to about one (tested).
-docs/proofs/discrete-noise.md proves the laws; docs/proofs/k-norm.md those of the K-norm samplers.
+docs/proofs/discrete-noise.md proves the laws; docs/proofs/k-norm.md and zero-sum.md those of the K-norm samplers.
 """
 
 from __future__ import annotations
@@ -206,6 +206,30 @@ def linf_knorm(size: int, scale: Fraction) -> Integers:
         if (uniform_below(2 * radius + odds) <= 2 * radius).all():
             break
     return np.subtract(uniform_below(np.full(size, 2 * radius + 1, dtype=np.int64)), radius)
+
+
+def zero_sum(size: int, scale: Fraction) -> Integers:
+    """``P(x)`` proportional to ``exp(-(sum_i |x_i| + |sum_i x_i|) / scale)`` on integer vectors.
+
+    With minus its sum, that is discrete Laplace noise given a sum of zero: a difference of two uniform divisions of R
+    among ``size + 1``. R is a sum of ``2 size + 1`` geometrics, kept with chance ``prod_i (R + i) / (R + size + i)``.
+    """
+    odds = np.arange(1, size + 1, dtype=np.int64)
+    while True:
+        total: int = sum(_geometric(_words(2 * size + 1) >> np.uint64(1), scale / 2).tolist())
+        if (uniform_below(total + size + odds) < total + odds).all():
+            break
+    return np.subtract(_division(total, size + 1), _division(total, size + 1))[:-1]
+
+
+def _division(total: int, parts: int) -> Integers:
+    """One of the ways to write ``total`` as a sum of so many whole numbers: a set of bars, drawn until all differ."""
+    places = total + parts - 1
+    while True:
+        bars = np.sort(uniform_below(np.full(parts - 1, places, dtype=np.int64)))
+        gaps = np.diff(bars, prepend=-1, append=places) - 1
+        if (gaps >= 0).all():
+            return gaps
 
 
 def l2_knorm(size: int, scale: Fraction) -> Integers:

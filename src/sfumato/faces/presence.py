@@ -9,7 +9,6 @@ is said.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.core.box import Interval
 from sfumato.core.calibration import NoiseLaw
 from sfumato.faces.words import listed, plain
-from sfumato.laws import noise_deviation
+from sfumato.laws import noise_deviation, sum_deviation
 from sfumato.releases.summary.summary import SummaryRelease
 
 _FAR = 3  # standard deviations that noise seldom goes to one side
@@ -68,7 +67,7 @@ class Presence(NamedTuple):
 
 def sum_of(what: str, values: NDArray[np.float64], law: NoiseLaw, rows: int | None = None) -> Presence:
     """The presence that some of a law's coefficients add up to, each of which counts records."""
-    return Presence(what, float(values.sum()), noise_deviation(law) * math.sqrt(values.size), rows)
+    return Presence(what, float(values.sum()), sum_deviation(law, values.size), rows)
 
 
 def small_sums(names: Sequence[str], largest: Presence) -> list[str]:

@@ -162,6 +162,7 @@ NOISES = {
     "linf": "K-norm, L\N{INFINITY}",
     "l2": "K-norm, L2",
     "blocks": "K-norm, in blocks",
+    "zero-sum": "Laplace, zero sum",
 }
 _NOISES = {
     "laplace": "Laplace noise",
@@ -169,12 +170,14 @@ _NOISES = {
     "linf": "K-norm noise of the L-infinity ball",
     "l2": "K-norm noise of the L2 ball",
     "blocks": "K-norm noise of the L-infinity ball, by itself in each block",
+    "zero-sum": "Laplace noise with a sum of zero",
 }
 _MOVES = {
     "linf": "each coefficient by at most {bound}",
     "l1": "the coefficients by at most {bound} in L1 norm",
     "l2": "the coefficients by at most {bound} in L2 norm",
     "l1-linf": "the largest coefficients of all blocks by at most {bound} together",
+    "flow": "the coefficients, and what is in none of them, by at most {bound} in L1 norm",
 }
 
 
@@ -248,6 +251,7 @@ _NORMS = {
     "l1": "sum of the absolute changes of all coefficients (L1 norm)",
     "l2": "Euclidean length of the change of all coefficients (L2 norm)",
     "l1-linf": "sum over the blocks of the largest change in each (L1 norm of L\N{INFINITY} norms)",
+    "flow": "sum of the absolute changes of all coefficients, and of their sum",
 }
 
 

@@ -47,8 +47,8 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
 
 def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
     """The same for given weights: per axis ``(m, n_j)``, whose tensor products act on the coefficients."""
-    lengths, sums = _norms(axes, 2), _norms(axes, 1)
-    apart = tail_width(law, lengths, _norms(axes, np.inf), 1 - confidence, len(lengths))
+    (lengths, peaks), sums = _followed(axes, law), _norms(axes, 1)
+    apart = tail_width(law, lengths, peaks, 1 - confidence, len(lengths))
     ways = [_closed_form(sums, lengths, law, confidence), apart]
     draws = _affordable(float(len(lengths)) * law.size, law)
     if draws and len(lengths):
@@ -67,9 +67,10 @@ def half_width_at(weigh: AxisWeights, places: Places, law: NoiseLaw, confidence:
         if total:
             tables = [np.concatenate([table, np.ones((1, table.shape[1]))]) for table in tables]
         return half_width_of(tables, law, confidence)
-    net, more = Net.of(weigh, places), [math.sqrt(law.size)] * total
+    net, (length, peak) = Net.of(weigh, places), _followed([np.ones((1, law.size))], law)
+    more = [float(length[0])] * total
     lengths, sums = np.append(net.each("norms"), more), np.append(net.each("sums"), [float(law.size)] * total)
-    peaks, between = np.append(net.each("peaks"), [1.0] * total), np.append(net.each("between"), more)
+    peaks, between = np.append(net.each("peaks"), [float(peak[0])] * total), np.append(net.each("between"), more)
     miss, off = 1 - confidence, np.append(net.off, [0.0] * total)
     rest = tail_width(law, off, off, _REST * miss, len(lengths))  # a peak is no larger than the length
     kept = (1 - _REST) * miss
@@ -80,7 +81,7 @@ def half_width_at(weigh: AxisWeights, places: Places, law: NoiseLaw, confidence:
     ]
     draws = _affordable(work(net.tables), law)
     if draws:
-        ways.append(quantile_of(_largest_on(net.tables, law, draws, total), 1 - kept) * between + rest)
+        ways.append(quantile_of(_largest_on(net.tables, law, draws, sum(more)), 1 - kept) * between + rest)
     return _narrowest(ways) + law.step * sums
 
 
@@ -125,7 +126,7 @@ def tail_width(law: NoiseLaw, length: Floats, largest: Floats, missed: float, co
     miss = missed / max(1, count)
     if law.kind == "gaussian":
         return np.asarray(length * law.deviation * -float(ndtri(miss / 2)))
-    if law.kind == "laplace":
+    if law.kind in ("laplace", "zero-sum"):
         # log E exp(l X) = -sum log(1 - l^2 s^2 w^2), and -log(1 - x) / x rises with x; the best of a few l.
         size = np.maximum(largest, 1e-300) * law.deviation
         equal, best = (length * law.deviation / size) ** 2, np.full(np.shape(size), np.inf)
@@ -141,6 +142,21 @@ def tail_width(law: NoiseLaw, length: Floats, largest: Floats, missed: float, co
 def row_products(left: Floats, right: Floats) -> Floats:
     """Row-wise tensor products: ``(m, a)`` and ``(m, b)`` to ``(m, a * b)``."""
     return (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+
+
+def _followed(axes: list[Floats], law: NoiseLaw) -> tuple[Floats, Floats]:
+    """The Euclidean norm and the largest of the weights at each point, as far as noise follows them.
+
+    Noise of sum zero (what is not counted included, whose weight is none) does not follow their mean: where they are
+    nearly all alike, what they are beyond it counts.
+    """
+    lengths, peaks = _norms(axes, 2), _norms(axes, np.inf)
+    if law.kind != "zero-sum":
+        return lengths, peaks
+    middle = np.abs(math.prod(axis.sum(axis=1) for axis in axes)) / (law.size + 1)
+    beyond = np.sqrt(np.maximum(lengths**2 - (law.size + 1) * middle**2, 0.0))
+    alike = 2 * beyond < lengths
+    return np.where(alike, beyond, lengths), np.where(alike, np.minimum(peaks + middle, beyond), peaks)
 
 
 def _norms(axes: list[Floats], order: float) -> Floats:
@@ -160,6 +176,11 @@ def simulate_noise(law: NoiseLaw | ObjectiveLaw, draws: int, generator: np.rando
         sizes = law.certificate.blocks if law.kind == "blocks" else (law.size,)
         radii = [generator.gamma(size + 1, scale, size=(draws, 1)) for size in sizes]
         return np.repeat(np.hstack(radii), sizes, axis=1) * generator.uniform(-1, 1, size=shape)
+    if law.kind == "zero-sum":  # a difference of two divisions of the same total
+        total = generator.gamma(2 * law.size + 1, scale / 2, size=(draws, 1))
+        parts = generator.exponential(size=(2, draws, law.size + 1))
+        parts /= parts.sum(axis=2, keepdims=True)
+        return np.asarray(total * (parts[0] - parts[1])[:, :-1])
     direction = generator.normal(size=shape)
     radius = generator.gamma(law.size, scale, size=(draws, 1))
     return np.asarray(radius * direction / np.linalg.norm(direction, axis=1, keepdims=True))
@@ -189,8 +210,8 @@ def _largest_at(axes: list[Floats], lengths: Floats, law: NoiseLaw, draws: int) 
     return np.concatenate(found)
 
 
-def _largest_on(tables: list[Floats], law: NoiseLaw | ObjectiveLaw, draws: int, total: bool = False) -> Floats:
-    """The same on the grid of the tables' rows, axis by axis; ``total``: also over the standardised sum of noise."""
+def _largest_on(tables: list[Floats], law: NoiseLaw | ObjectiveLaw, draws: int, total: float = 0.0) -> Floats:
+    """The same on the grid of the tables' rows, axis by axis, and over the sum of all noise divided by ``total``."""
     shape, held = [table.shape[1] for table in tables], max(law.size, math.prod(len(table) for table in tables))
     found = []
     for noise in _drawn(law, draws, held):
@@ -198,7 +219,7 @@ def _largest_on(tables: list[Floats], law: NoiseLaw | ObjectiveLaw, draws: int, 
         for table in tables:  # contracts the first axis after the draws, and appends the points
             tensor = np.tensordot(tensor, table, axes=(1, 1))
         largest = np.abs(tensor).reshape(len(noise), -1).max(axis=1)
-        found.append(np.maximum(largest, np.abs(noise.sum(axis=1)) / math.sqrt(law.size)) if total else largest)
+        found.append(np.maximum(largest, np.abs(noise.sum(axis=1)) / total) if total else largest)
     return np.concatenate(found)
 
 
@@ -256,6 +277,10 @@ def norm_quantile(law: NoiseLaw, confidence: float) -> tuple[float, int]:
         return -scale * math.log(miss), 1
     if law.kind == "gaussian":
         return -scale * float(ndtri(miss / 2)), 1
+    if law.kind == "zero-sum":  # no coefficient is larger than half of the norm; weights are 1 and 0, or 1/2 and -1/2
+        lengths, peaks = np.array([1.0, math.sqrt(law.size + 1) / 2]), np.array([1.0, 0.5])
+        one_by_one = float(tail_width(law, lengths, peaks, 1 - confidence, law.size).min())
+        return min(one_by_one, scale * float(gammaincinv(law.size, confidence)) / 2), 1
     # A K-norm vector of dimension N has a Gamma(N) norm.
     return scale * float(gammaincinv(law.size, confidence)), 1 if law.kind == "linf" else 2
 
@@ -266,7 +291,7 @@ def norm_mean(law: NoiseLaw) -> float:
         return law.deviation * (math.log(law.size) + 0.5773 + 0.5 / law.size)  # harmonic numbers
     if law.kind == "gaussian":
         return law.deviation * math.sqrt(2 * math.log(2 * law.size))
-    return law.deviation * law.size
+    return law.deviation * law.size / (2 if law.kind == "zero-sum" else 1)
 
 
 def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -> tuple[float, float]:

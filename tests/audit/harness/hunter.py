@@ -13,6 +13,7 @@ _NORMS = {
     "linf": lambda v: float(np.abs(v).max()),
     "l1": lambda v: float(np.abs(v).sum()),
     "l2": lambda v: float(np.linalg.norm(v)),
+    "flow": lambda v: float(np.abs(v).sum() + abs(v.sum())),
 }
 
 

@@ -37,6 +37,30 @@ def test_pure_privacy_takes_the_noise_of_the_norm(norm, kind):
     assert calibrate(real(norm), 7, PURE)[0].kind == kind
 
 
+def test_a_flow_takes_zero_sum_noise_and_is_a_bound_in_the_norms_below():
+    law = calibrate(exact("flow"), 7, PURE)[0]
+    assert (law.kind, law.scale, law.exponent) == ("zero-sum", 100, -10)
+    assert calibrate(exact("flow"), 7, PURE, "laplace")[0].scale == 100
+    assert calibrate(exact("flow"), 7, PURE, "l2")[0].scale == 100
+    assert calibrate(exact("flow"), 7, CONCENTRATED)[0].scale == calibrate(exact("l2"), 7, CONCENTRATED)[0].scale
+    with pytest.raises(ParameterError, match="noise='linf'"):
+        calibrate(exact("flow"), 7, PURE, "linf")
+
+
+@pytest.mark.parametrize("norm", ["l1", "linf", "l2"])
+def test_zero_sum_noise_needs_a_flow(norm):
+    """Vectors whose sums differ are further apart than any of these norms say."""
+    with pytest.raises(ParameterError, match="noise='zero-sum'"):
+        calibrate(exact(norm), 7, PURE, "zero-sum")
+
+
+@pytest.mark.parametrize(("size", "bound"), [(1001, 100), (2**10, 2**43)])
+def test_zero_sum_noise_is_refused_where_drawing_it_takes_for_ever_or_too_many_bits(size, bound):
+    with pytest.raises(ParameterError, match="64-bit"):
+        calibrate(exact("flow", bound), size, PURE)
+    assert calibrate(exact("flow", bound), size - 1 if bound == 100 else size // 2, PURE)[0].kind == "zero-sum"
+
+
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("privacy", [APPROXIMATE, CONCENTRATED])
 def test_anything_weaker_takes_gaussian_noise(norm, privacy):

@@ -112,6 +112,32 @@ def test_noise_cannot_be_seeded():
     assert draws[0] != draws[1]
 
 
+# --- divisions, and their differences -------------------------------------------------------------------------
+
+
+def test_bars_divide_a_whole_number_and_are_drawn_anew_unless_all_differ(monkeypatch):
+    """Of 5 among 3: bars at 2 of 7 places."""
+    drawn = [[4, 4], [6, 2]]
+    monkeypatch.setattr(sampling, "uniform_below", lambda bounds: np.array(drawn.pop(0)) % bounds)
+    assert sampling._division(5, 3).tolist() == [2, 3, 0]
+    assert not drawn
+
+
+@pytest.mark.parametrize("parts", [2, 3, 7])
+@pytest.mark.parametrize("total", [0, 1, 2**40])
+def test_divisions_add_up(total, parts):
+    for _ in range(20):
+        found = sampling._division(total, parts)
+        assert len(found) == parts and found.sum() == total and found.min() >= 0
+
+
+def test_every_division_is_as_likely_as_every_other():
+    """Fixed ends: all 6 ways to divide 2 among 3 come, 3,000 draws; one is rarer than 400 with probability below 1e-6."""
+    found = [tuple(sampling._division(2, 3).tolist()) for _ in range(3000)]
+    assert len(set(found)) == 6
+    assert min(found.count(one) for one in set(found)) > 390
+
+
 # --- the primitive --------------------------------------------------------------------------------------------
 
 

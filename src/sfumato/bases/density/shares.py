@@ -27,6 +27,7 @@ Shape = tuple[int, ...]
 _CELL_BITS = {1: 15, 2: 10, 3: 7}  # along each axis
 _SHARE_BITS = {1: 24, 2: 13, 3: 10}  # along each axis
 RESPONSE_BITS = {1: 12, 2: 10, 3: 7}  # a record's response is read to this many bits of its range
+_MOST_BALANCED, _LARGEST_FLOW = 512, 2.0**50  # lattice points with zero-sum noise, and how large that may be in all
 _LARGEST_TABLE = 5 * 2**21  # numbers that are looked at for one axis's table
 _PAGES = {"Binning": "binning", "SplitLattice": "split-lattice", "Bernstein": "lattice-l1"}
 
@@ -112,18 +113,30 @@ def largest_norm(basis: Basis, domain: Box, kernel: GaussianKernel, cells: tuple
     return math.isqrt(squares) + 1.0
 
 
+def pure_norm(domain: Box, size: int, privacy: Privacy) -> str:
+    """In which norm masses are certified for pure privacy: by their flow where that makes a difference, and fits.
+
+    Zero-sum noise has about ``1 - 5 / (4 size)`` of independent noise's deviation; what leads to it is larger.
+    """
+    assert privacy.epsilon is not None
+    scale = 2.0 ** (share_bits(domain) + 1) * rows_per_unit(privacy.unit) / privacy.epsilon
+    fits = size <= min(_MOST_BALANCED, scale) and size * scale <= _LARGEST_FLOW
+    return "flow" if fits and privacy.neighbours == "replace" else "l1"
+
+
 def certify_masses(
     norm: str, basis: Basis, domain: Box, kernel: GaussianKernel, cells: Shape, privacy: Privacy, bits: int = 0
 ) -> Certificate:
     """A record is one cell's shares in one group: non-negative integers that sum to at most ``2**share_bits``.
 
-    L1: replacing moves the sum by at most twice that, adding by once. L2: two non-negative vectors are at most
-    ``sqrt(2)`` times the longer one apart. With ``bits``, a record is split in two in whole steps, 2**bits in all
-    (docs/proofs/split-lattice.md, binning.md, lattice-l1.md, nadaraya-watson.md).
+    L1: replacing moves the sum by at most twice that, adding by once; where records are replaced the flow is no more
+    (zero-sum.md). L2: two non-negative vectors are at most ``sqrt(2)`` times the longer one apart. With ``bits``, a
+    record is split in two in whole steps, 2**bits in all (docs/proofs/split-lattice.md, binning.md, lattice-l1.md,
+    nadaraya-watson.md).
     """
     exponent, page = -share_bits(domain) - bits, "nadaraya-watson" if bits else _PAGES[type(basis).__name__]
-    if norm == "l1":
-        return replace(certify_sum("l1", 2**-exponent, exponent, privacy), proof=page)
+    if norm == "l1" or (norm == "flow" and privacy.neighbours == "replace"):
+        return replace(certify_sum("l1", 2**-exponent, exponent, privacy), norm=norm, proof=page)
     longest = 2**bits * largest_norm(basis, domain, kernel, cells)
     apart = longest * rows_per_unit(privacy.unit) * (math.sqrt(2) if privacy.neighbours == "replace" else 1)
     return Certificate("l2", math.ceil(apart) + 1, privacy.neighbours, "enforced", page, exponent)

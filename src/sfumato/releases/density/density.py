@@ -305,11 +305,12 @@ class DensityRelease(FunctionRelease, Distribution):
         # A part of a curve, a classifier or of groups may have been saved by itself, with the certificate of the whole.
         given, grant, cells = common["law"].certificate, granted_of(common["guarantee"]), found.masses.cells
         bits = RESPONSE_BITS[box.dimension] if given.proof == "nadaraya-watson" else 0
-        if sum_norm(given) == "l2" and found.masses.rows is None and max(cells) < shape_of_cells(box, 1)[0]:
+        norm = given.norm if given.norm == "flow" else sum_norm(given)
+        if norm == "l2" and found.masses.rows is None and max(cells) < shape_of_cells(box, 1)[0]:
             return cls.part(as_stated(common), box, fields, arrays)  # how many groups there were is not in the file
-        if given.norm == "l2":
+        if norm == "l2":
             check_cells(box, cells, 1)
-        needed = certify_masses(given.norm, found.masses.lattice, box, found.masses.kernel, cells, grant, bits)
+        needed = certify_masses(norm, found.masses.lattice, box, found.masses.kernel, cells, grant, bits)
         check_certificate(given, needed)
         return found
 

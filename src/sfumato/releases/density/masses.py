@@ -34,7 +34,7 @@ from sfumato.bases.places import Places
 from sfumato.core.box import Box, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.errors import ParameterError
-from sfumato.laws import noise_deviation
+from sfumato.laws import noise_deviation, sum_deviation
 from sfumato.releases.uncertainty import half_width_at, half_width_of, row_products, tail_width
 from sfumato.threads import on_one_thread
 
@@ -105,7 +105,7 @@ class NoisyMasses:
         if self.counts_everyone:
             assert self.rows is not None
             return max(1.0, float(self.rows))
-        unsure = self.deviation * math.sqrt(len(self.values))
+        unsure = sum_deviation(self.law, len(self.values))
         noisy = float(self.values.sum())
         if self.rows is not None and noisy > self.rows - _TRUSTED * unsure:
             return max(1.0, float(self.rows))  # nothing suggests that a record is missing

@@ -22,7 +22,7 @@ from sfumato.bases.density.mixture import check_points, node_positions
 from sfumato.bases.density.prediction import Prediction, predict, search
 from sfumato.bases.density.reconstruction import PolynomialReconstruction, reconstruction
 from sfumato.bases.density.rule import choose, noise_to_mass
-from sfumato.bases.density.shares import apply_shares, certify_masses, check_table, shape_of_cells
+from sfumato.bases.density.shares import apply_shares, certify_masses, check_table, pure_norm, shape_of_cells
 from sfumato.bases.lattice.bernstein import Bernstein
 from sfumato.bases.unit import to_unit
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_integer, positive_number, shown
@@ -271,12 +271,14 @@ class KDE(Target):
         return predictions(domain, self.gaussian(domain), privacy, rows, None if bases is None else tuple(bases))
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
-        """A record is one cell's integer shares (docs/proofs/split-lattice.md, binning.md, lattice-l1.md)."""
+        """A record is one cell's shares (docs/proofs/split-lattice.md, binning.md, zero-sum.md, lattice-l1.md)."""
         if isinstance(basis, Bernstein) and (self.by, privacy.neighbours, privacy.unit) != (None, "replace", "row"):
             raise ParameterError(  # before anything is paid
                 "sf.Bernstein needs a public number of rows (neighbours='replace', unit='row', no by); use basis='auto'"
             )
         domain, norm = self.domain(box), "l1" if privacy.rho is None and privacy.delta == 0 else "l2"
+        if norm == "l1" and self.by is None and isinstance(basis, MassLattice):
+            norm = pure_norm(domain, basis.size(domain), privacy)
         cells = shape_of_cells(domain, len(self.groups(box)))
         return certify_masses(norm, basis, domain, self.gaussian(domain), cells, privacy)
 

@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import ParameterError, ParameterTypeError, SfumatoError
+from sfumato.pipeline import prepare
 
 LINE = sf.Box({"t": (0, 10)})
 PLANE = sf.Box({"x": (0, 10), "y": (0, 5)})
@@ -309,3 +310,45 @@ def test_a_bandwidth_that_does_not_fit_is_refused_for_all_columns_at_once():
     )
     with pytest.raises(SfumatoError, match=words):
         sf.KDE([0.1, 0.05, 20.0]).check_box(box)
+
+
+# --- zero-sum noise -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("target", "privacy", "basis", "kind"),
+    [
+        (sf.KDE(1.0), ONE, sf.SplitLattice(12, 0.5), "zero-sum"),
+        (sf.KDE(1.0), ONE, sf.Binning(512), "zero-sum"),
+        (sf.KDE(1.0), ONE, sf.Binning(513), "laplace"),  # where nothing is gained
+        (sf.KDE(1.0), sf.Privacy(epsilon=2.0**22), sf.Binning(9), "laplace"),  # of fewer steps than there are masses
+        (sf.KDE(1.0), sf.Privacy(epsilon=2.0**-25), sf.Binning(9), "laplace"),  # what leads to it would be too large
+        (sf.KDE(1.0), sf.Privacy(epsilon=1.0, neighbours="add-remove"), sf.Binning(9), "laplace"),
+        (sf.KDE(1.0), sf.Privacy(epsilon=1.0, unit=sf.Person("who", 3)), sf.Binning(9), "zero-sum"),
+        (sf.KDE(1.0), sf.Privacy(rho=0.5), sf.Binning(9), "gaussian"),
+        (sf.KDE(1.0), ONE, sf.Bernstein(9), "laplace"),
+    ],
+)
+def test_zero_sum_noise_is_taken_where_records_are_replaced_and_it_fits(target, privacy, basis, kind):
+    prepared = prepare(target, LINE, privacy, 50, basis=basis)
+    assert prepared.law.kind == kind
+    if kind == "zero-sum":  # no noise is larger than it was
+        plain = prepare(target, LINE, privacy, 50, basis=basis, noise="laplace").law
+        assert (plain.kind, plain.scale) == ("laplace", prepared.law.scale)
+
+
+def test_groups_have_independent_noise():
+    box = sf.Box({"t": (0, 10), "g": sf.Categorical(("a", "b"))})
+    assert prepare(sf.KDE(1.0, by="g"), box, ONE, 50, basis=sf.Binning(9)).law.kind == "laplace"
+
+
+def test_the_number_of_records_is_as_sure_as_one_mass(tmp_path):
+    """Nothing is missing of 5,000, so that noise alone decides: beyond 30 one time in 10^6. A file has the same limits."""
+    data = np.random.default_rng(1).uniform(0, 10, 5000)
+    release = sf.release(sf.KDE(0.5), data, LINE, ONE, basis=sf.Binning(41))
+    low, _ = release.count_band()
+    assert 4960 < low < 5000
+    release.save(tmp_path / "density.sfumato")
+    again = sf.load(tmp_path / "density.sfumato")
+    assert again.law == release.law
+    assert again.count_band() == release.count_band()
