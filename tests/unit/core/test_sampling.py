@@ -132,7 +132,7 @@ def test_divisions_add_up(total, parts):
 
 
 def test_every_division_is_as_likely_as_every_other():
-    """Fixed ends: all 6 ways to divide 2 among 3 come, 3,000 draws; one is rarer than 400 with probability below 1e-6."""
+    """All 6 ways to divide 2 among 3, 3,000 draws: one is rarer than 390 with probability below 1e-6."""
     found = [tuple(sampling._division(2, 3).tolist()) for _ in range(3000)]
     assert len(set(found)) == 6
     assert min(found.count(one) for one in set(found)) > 390

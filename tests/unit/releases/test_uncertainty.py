@@ -96,7 +96,7 @@ def test_zero_sum_noise_has_the_stated_variances():
 
 @pytest.mark.parametrize("size", [1, 2, 9, 40])
 def test_the_tail_of_zero_sum_noise_holds_and_is_near(size):
-    """Sums that it follows little, or not at all: the bound holds, and is at most four times too wide, for sums of many two."""
+    """Also for sums that it follows little: the bound holds, and is at most four times too wide, with many masses two."""
     noise = law("zero-sum", size)
     draws = simulate_noise(noise, 200_000, np.random.default_rng(8))
     for weights in (np.ones(size), np.eye(size)[0], np.linspace(-1, 1, size) if size > 1 else np.ones(1)):
@@ -277,7 +277,7 @@ def test_a_band_through_a_net_covers_fresh_noise(kind, monkeypatch):
 def test_a_point_among_many_has_no_cliff(kind, dimension):
     """Alone, among 10, 10^3 and 10^5 others: widths never fall, and gain what the largest of noise over the box gains.
 
-    That is 1.6 to 1.7 along one axis and 2.1 on a plane, for these weights: the maximum over a box, not over 10^5 numbers.
+    That is 1.6 to 1.7 along one axis and 2.1 on a plane, for these weights: the maximum over a box, not 10^5 numbers.
     """
     noise, weigh = law(kind, 24**dimension), bumps(24, 0.06)
     others = spread(100_000, dimension)
