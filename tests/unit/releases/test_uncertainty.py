@@ -96,7 +96,7 @@ def test_zero_sum_noise_has_the_stated_variances():
 
 @pytest.mark.parametrize("size", [1, 2, 9, 40])
 def test_the_tail_of_zero_sum_noise_holds_and_is_near(size):
-    """Also for sums that it follows little: the bound holds, and is at most four times too wide, with many masses two."""
+    """Also for sums that it follows little: it holds, and is at most four times too wide, with many masses two."""
     noise = law("zero-sum", size)
     draws = simulate_noise(noise, 200_000, np.random.default_rng(8))
     for weights in (np.ones(size), np.eye(size)[0], np.linspace(-1, 1, size) if size > 1 else np.ones(1)):
