@@ -49,7 +49,7 @@ RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
 # randomizers that run on people's own devices, one more door, sixty for whole numbers beyond 64 bits, ninety for
 # choosing several values at once, twenty for noise in blocks, and
 # thirty for noise of sum zero.
-CORE_LINES = 1580
+CORE_LINES = 1575
 # Modules of one room that make each other, inside functions: a basis makes expansions, which hold a basis; a protocol
 # makes its collector, which restores it from a checkpoint.
 COMPANIONS = [
