@@ -121,7 +121,7 @@ class KernelMachine(Target):
     learner: Learner | None = field(default=None, repr=False)  # by ``settled``, not by callers
     rank: int | None = field(default=None, repr=False)
     left_open: bool = field(default=False, repr=False)  # whether C was
-    undecided: tuple[str, ...] = field(default=(), repr=False)  # mechanisms among which shares of classes may decide
+    undecided: bool = field(default=False, repr=False)  # whether shares of classes may make it a descent
 
     bases = (Landmarks, Coordinates, Bernstein)
     work = "training"
@@ -198,7 +198,7 @@ class KernelMachine(Target):
         learner, left_open = best.learner, self.left_open or isinstance(self.C, str)
         settled = replace(self, kernel=kernel, learner=learner, rank=best.rank, left_open=left_open)
         if left_open and self.mechanism == "auto" and many_columns(kernel, box):
-            settled = replace(settled, undecided=tuple(c[1].learner.mechanism for c in able))
+            settled = replace(settled, undecided="descent" in possible and learner.mechanism != "descent")
         return replace(settled, loss=learner.loss, C=learner.C, mechanism=learner.mechanism)
 
     def _bend(self, loss: Loss) -> float:
@@ -290,13 +290,13 @@ class KernelMachine(Target):
         return replace(told, C=best.C, learner=best, mechanism=best.mechanism, loss=best.loss), basis
 
     def _among(self) -> list[Learner]:
-        """The learner with each of the mechanisms among which shares of classes may decide, its own first."""
+        """The learner, and where the classes' shares may make it one, that with gradient descent."""
         own = self.settled_learner
-        return [own, *(replace(own, mechanism=m) for m in self.undecided if m != own.mechanism)]
+        return [own, replace(own, mechanism="descent")] if self.undecided else [own]
 
     def others(self) -> list[Target]:
         """The same with another mechanism, as long as the classes' shares are not known."""
-        return [replace(self, mechanism=one.mechanism, C=one.C, learner=None) for one in self._among()[1:]]
+        return [replace(self, mechanism=one.mechanism, learner=None, undecided=False) for one in self._among()[1:]]
 
     @property
     def _may_ask(self) -> bool:

@@ -185,3 +185,13 @@ def test_it_is_chosen_for_many_columns_at_little_privacy():
     assert chosen(box=BOX) != "descent"  # few columns
     assert chosen(rows=10**8, privacy=sf.Privacy(3.0, 1e-6)) == "objective"
     assert chosen(privacy=sf.Privacy(rho=1e-3)) in ("descent", "output")
+
+
+@pytest.mark.parametrize(("rows", "epsilon"), [(3_000, 0.3), (50_000, 1.0), (10**7, 3.0)])
+def test_what_it_may_become_when_shares_are_known_can_be_prepared(rows, epsilon):
+    privacy = sf.Privacy(epsilon, 1e-6)
+    found = prepare(sf.KernelMachine("logistic", "linear", response="y", classes=["no", "yes"]), MANY, privacy, rows)
+    others = found.target.others()
+    assert [one.mechanism for one in others] == ([] if found.target.mechanism == "descent" else ["descent"])
+    for one in others:
+        assert prepare(one, MANY, privacy, rows).event().mechanism == "descent"
