@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sfumato.bits import GOLDEN, stirred
 from sfumato.core.box import Box, Column
 from sfumato.engines.cells import positions
-from sfumato.engines.columns import Coded, arrow_coded, check_kind, coded
+from sfumato.engines.columns import Coded, arrow_coded, as_arrow, check_kind, coded
 from sfumato.engines.files import Csv, CsvFile, File, ParquetFile, is_text
 from sfumato.engines.frames import as_frame
 from sfumato.engines.memory import MemoryEngine, MemoryRecords, blocks_of, rows_at_once
@@ -235,8 +235,12 @@ class FramePart:
         return ColumnsTable({name: self._column(frame, name, kind) for name, kind in self.kinds.items()})
 
     def coded(self, name: str) -> Iterable[Coded]:
-        """The identifiers in a column."""
-        return coded(as_frame(self.frame)[name])
+        """The identifiers in a column, as those of objects: in another part that is what there may be."""
+        series = as_frame(self.frame)[name]
+        stored = as_arrow(series)
+        if stored is None or "binary" not in str(stored.type):
+            return coded(series)
+        return (([_as_object(key) for key in keys], places) for keys, places in coded(series))
 
     def _column(self, frame: Any, name: str, kind: Column) -> NamedTable:
         try:
@@ -244,6 +248,11 @@ class FramePart:
         except SchemaError:
             return ValuesTable(name, column(frame[name].to_native()).astype(object), {})
         return FrameTable(frame.select(name), {})
+
+
+def _as_object(key: Any) -> Any:
+    """Bytes of which Arrow's columns make text to compare them."""
+    return key.encode("utf-8", "surrogateescape") if type(key) is str else key
 
 
 class Stream:

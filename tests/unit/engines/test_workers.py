@@ -192,10 +192,15 @@ STAMPS = pa.array([0, 86_400], pa.timestamp("s"))
         [MONTHS, MONTHS.astype("category"), MONTHS.astype(object)],
         [STAMPS, STAMPS.cast(pa.timestamp("ns")), pd.to_datetime([0, 86_400], unit="s").astype(object)],
         [pa.array([0, 1], pa.date32()), pa.array([0, 1], pa.date32()).cast(pa.date64())],
+        [
+            pa.array([b"a", b"\xff"]),
+            pa.array([b"a", b"\xff"], pa.large_binary()),
+            pd.Index([b"a", b"\xff"], dtype=object),
+        ],
     ],
-    ids=["moments", "zoned moments", "durations", "periods", "Arrow's", "Arrow's dates"],
+    ids=["moments", "zoned moments", "durations", "periods", "Arrow's", "Arrow's dates", "bytes"],
 )
-def test_a_point_in_time_is_one_person_in_parts_of_different_types(forms):
+def test_who_is_no_number_is_one_person_in_parts_of_different_types(forms):
     """A single text among them makes objects of a part, one nanosecond makes another unit of it."""
     whole = [pd.arrays.ArrowExtensionArray(form) if isinstance(form, pa.Array) else form for form in forms]
     parts = [FramePart(pd.DataFrame({"who": form, "a": [1.0, 2.0], "t": ["f"] * 2}), KINDS) for form in whole]
