@@ -28,6 +28,7 @@ from benchmarks import (  # noqa: E402
 )
 from benchmarks.machine_baselines import SemiInteractive, lattice_draws, lattice_errors  # noqa: E402
 from benchmarks.machine_data import SQUARE, exact_on_square, exact_svm, square, two_gaussians  # noqa: E402
+from benchmarks.suite import grids  # noqa: E402
 from benchmarks.tables import show  # noqa: E402
 from benchmarks.timing import row  # noqa: E402
 
@@ -485,3 +486,21 @@ def test_the_sampler_is_judged_against_what_was_asked(monkeypatch):
     needed = {r["what"]: r["value"] for r in rows if r["unit"] == "pairs"}
     assert needed["gamma = 0.1    dkw"] == 285
     assert needed["gamma = 0.05   exchangeable"] == 19
+
+
+@pytest.mark.parametrize("name", ["adaptive grid", "PrivTree"])
+def test_cells_that_look_where_records_are_tile_the_box_and_find_a_town(name):
+    """Almost without noise: every place in one cell, masses those of the records, small cells where these are."""
+    rng = np.random.default_rng(4)
+    records = np.concatenate([rng.normal(0.3, 0.01, (4000, 2)), rng.random((1000, 2))])
+    lows, highs, counts = grids.PEERS[name](records, 20.0, rng)
+    places = rng.random((100, 2))
+    inside = (places[:, None, :] >= lows) & (places[:, None, :] < highs)
+    assert (inside.all(axis=2).sum(axis=1) == 1).all()
+    assert counts.sum() == pytest.approx(5000, abs=150)
+    sizes = (highs - lows).prod(axis=1)
+    town = ((lows < 0.3) & (highs > 0.3)).all(axis=1)
+    assert sizes[town].max() < 0.01 * sizes.mean()
+    axes = [np.linspace(0, 1, 41)] * 2
+    middle = grids.smoothed((lows, highs, counts), axes, 0.03)[12, 12]  # a normal density of 0.8 of the records
+    assert middle == pytest.approx(0.8 / (2 * np.pi * 0.001), rel=0.05)
