@@ -238,6 +238,9 @@ def refusal(state: AccountState, event: Event) -> str:
     shared = accountant_name(state.accountant) == "best" and state.limit.delta and event.delta
     hint = "; accountant='best' shares delta among three accountants, 'basic' uses all of it" if shared else ""
     why = ": there is epsilon left, but not enough delta" if only_delta else ""
+    if event.rho is not None and set(state.sums) == {"basic"}:
+        why = ": epsilons are added up here, and rho has none; ask for epsilon, or pay from a limit in rho, or one "
+        why += "with a delta and accountant='best'"
     return (
         f"account {state.name!r}: asked for {asked}, spent so far {left.spent}, left {room} of "
         f"{limit_words(state.limit)}{why}; nothing was released{hint}"

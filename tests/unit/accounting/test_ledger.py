@@ -64,6 +64,14 @@ def test_a_refusal_names_delta_where_delta_is_short(tmp_path):
         both.charge(event_of_grant(sf.Privacy(epsilon=4.0, delta=1e-7)))  # epsilon is short, too: nothing more to say
 
 
+def test_a_refusal_says_where_rho_is_not_counted(tmp_path):
+    ledger, rho = sf.Ledger(tmp_path / "a.db"), event_of_grant(sf.Privacy(rho=0.001))
+    basic = ledger.account("basic", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="basic")
+    with pytest.raises(BudgetExceededError, match=r"epsilons are added up here, and rho has none; ask for epsilon, or"):
+        basic.charge(rho)
+    ledger.account("best", limit=sf.Privacy(epsilon=3.0, delta=1e-6), accountant="best").charge(rho)
+
+
 def test_the_receipt_travels_with_the_file(account, tmp_path):
     publish(account).save(tmp_path / "r.sfumato")
     receipt = sf.load(tmp_path / "r.sfumato").receipt
