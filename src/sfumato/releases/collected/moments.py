@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.unit import read_points
 from sfumato.checks import finite_number, positive_number, probability, true_or_false
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
@@ -156,21 +157,16 @@ class CollectedMoments(Shown, Release):
         inverse = self._inverse(None)
         return self._slopes()[1:], np.asarray(width * np.linalg.norm(inverse, axis=1))[1:]
 
-    def predict(self, points: ArrayLike) -> NDArray[Any]:
-        """The category, or the number, at ``(m, k)`` points of the columns that predict, in their units."""
-        score = self.fit().predict(self._within(points))
+    def predict(self, points: ArrayLike, outside: str = "clip") -> NDArray[Any]:
+        """The category, or the number, at ``(m, k)`` points of the columns that predict, in their units.
+
+        Points are moved into the box, as devices move records; ``outside="refuse"`` refuses those outside.
+        """
+        score = self.fit().predict(read_points(self.features, points, outside))
         if self.response.classes is None:
             low, high = self.response.range or (-math.inf, math.inf)
             return np.clip(score, low, high)
         return np.array(self.response.classes, dtype=object)[(score > 0).astype(np.int64)]
-
-    def _within(self, points: ArrayLike) -> Floats:
-        """Points moved into the box, as devices move records."""
-        found = np.asarray(points, dtype=np.float64)
-        if found.ndim != 2 or found.shape[1] != len(self.columns):
-            raise ParameterError(f"points must have shape (m, {len(self.columns)}), got shape {found.shape}")
-        columns = self.features.intervals()
-        return np.stack([np.clip(found[:, j], kind.low, kind.high) for j, kind in enumerate(columns)], axis=1)
 
     def __repr__(self) -> str:
         return f"<CollectedMoments of {len(self.columns)} columns and {self.answer!r}: {self.guarantee}>"

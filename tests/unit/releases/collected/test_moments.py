@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import FileFormatError, ParameterError
+from sfumato.errors import FileFormatError, OutsideBoxError, ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.collected.moments import CollectedMoments
 
@@ -50,6 +50,16 @@ def test_the_model_by_hand():
     assert model.coefficients == pytest.approx((slopes[1] / 10, 0.0))
     assert model.intercept == pytest.approx(1.3 * slopes[0] - slopes[1] / 10 * 40)
     assert release.predict([[60.0, 0.0], [20.0, 0.0], [99.0, 0.0]]).tolist() == ["yes", "no", "yes"]
+
+
+def test_points_are_read_as_those_of_every_other_release():
+    """Tables by the names of their columns; what is outside is moved in, or refused; what is no number is."""
+    release = made()
+    table = {"hours": [0.0, 0.0], "age": [60.0, 990.0]}
+    assert release.predict(table).tolist() == release.predict([[60.0, 0.0], [990.0, 0.0]]).tolist() == ["yes", "yes"]
+    for points, outside in ((table, "refuse"), ([[float("nan"), 0.0]], "clip")):
+        with pytest.raises(OutsideBoxError):
+            release.predict(points, outside=outside)
 
 
 def test_a_file_comes_back():
