@@ -183,7 +183,7 @@ class MachineFace(Face):
             "share": None if share is None else readable(100 * share),
             "slopes": self._slopes(),
             "objective": self._objective(),
-            **self._descent(),
+            "descent": self._descent().get("descent"),
         }
         target = [pair for pair in release.target if pair[0] != "features"]
         return {"machine": machine, "error": self._widths(), "basis": release.handed.words(), "target": target}
