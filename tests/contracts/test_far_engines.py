@@ -262,13 +262,10 @@ def test_spark_connect_adds_up_to_the_same_bits():
     env = dict(os.environ, PYTHONPATH=path, PYSPARK_PYTHON=sys.executable)
     command = [sys.executable, "-W", "ignore", "-m", "contracts.connecting"]
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900, check=False)
-    assert run.stdout.splitlines() == [
-        "count: the same",
-        "logistic regression: the same",
-        "persons: the same",
-        "DensityRelease",
-        "the data have no column 'z' (they have ['a', 'b', 'y', 't', 'g'])",
-    ], run.stderr[-3000:]
+    *said, refused = run.stdout.splitlines() or [""]
+    same = [f"{name}: the same" for name in ("count", "logistic regression", "persons")]
+    assert said == [*same, "DensityRelease"], run.stderr[-3000:]
+    assert refused.startswith("the data have no column 'z'")
 
 
 # --- persons --------------------------------------------------------------------------------------------------------
