@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sfumato.checks import one_of, positive_integer, positive_number
 from sfumato.core.neighbours import RELATIONS, Person, rows_per_unit
@@ -48,7 +48,7 @@ class Certificate:
     exponent: int | None = None
     assumptions: tuple[str, ...] = ()
     confidence: float = 1.0
-    blocks: tuple[int, ...] = ()
+    blocks: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         one_of("norm", self.norm, NORMS)

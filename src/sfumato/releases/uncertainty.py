@@ -172,8 +172,7 @@ def simulate_noise(law: NoiseLaw | ObjectiveLaw, draws: int, generator: np.rando
     if law.kind == "gaussian":
         return generator.normal(scale=scale, size=shape)
     if law.kind in ("linf", "blocks"):
-        assert isinstance(law, NoiseLaw)
-        sizes = law.certificate.blocks if law.kind == "blocks" else (law.size,)
+        sizes = law.certificate.blocks if isinstance(law, NoiseLaw) and law.kind == "blocks" else (law.size,)
         radii = [generator.gamma(size + 1, scale, size=(draws, 1)) for size in sizes]
         return np.repeat(np.hstack(radii), sizes, axis=1) * generator.uniform(-1, 1, size=shape)
     if law.kind == "zero-sum":  # a difference of two divisions of the same total

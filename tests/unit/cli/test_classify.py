@@ -211,7 +211,7 @@ def test_the_mechanism_can_be_asked_for(sfumato, here):
         ([*LABEL, *AGE, "--C", "strong"], "--C must be auto or a positive number, got 'strong'"),
         ([*LABEL, *AGE, "--C", "0"], "--C must be positive"),
         ([*LABEL, *AGE, "--C", "nan"], "--C must be"),
-        ([*LABEL, *AGE, "--mechanism", "both"], "--mechanism must be one of 'auto', 'output', 'objective'"),
+        ([*LABEL, *AGE, "--mechanism", "both"], "--mechanism must be one of 'auto', 'descent', 'objective', 'output'"),
         ([*LABEL, *AGE, "--mechanism", "objective", "--loss", "hinge"], "needs a twice differentiable loss"),
         ([*LABEL, *AGE, "--mechanism", "objective", "--person", "patient:2"], "needs epsilon (not rho) and unit='row'"),
         ([*LABEL, *AGE, "--mechanism", "objective", "--C", "1e6"], "the curvature alone costs epsilon"),

@@ -57,7 +57,7 @@ class TestEvaluate:
         sfumato("evaluate", curve, "-", input="age\n120\n").failed(2, "use --outside clip")
         result = sfumato("evaluate", curve, "-", "--outside", "clip", input="age\n120\n")
         assert float(rows(result.out)[0]["value"]) == sf.load(curve)([110])[0]
-        sfumato("evaluate", curve, "-", "--outside", "ignore", input="age\n1\n").failed(2, "'refuse' or 'clip'")
+        sfumato("evaluate", curve, "-", "--outside", "ignore", input="age\n1\n").failed(2, "one of 'refuse', 'clip'")
 
     @pytest.mark.parametrize(
         ("text", "words"),

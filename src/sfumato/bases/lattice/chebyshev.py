@@ -46,8 +46,8 @@ class LeastSquares(LatticeBasis):
     """Polynomials of degree ``kept`` along each axis, fitted to values at ``degree + 1`` Chebyshev points of it.
 
     >>> from sfumato.core.box import Box
-    >>> LeastSquares(degree=8, kept=2).approximate(lambda p: p[:, 0] ** 2, Box([(0, 1)]))([0.0, 0.5]).round(6).tolist()
-    [0.0, 0.25]
+    >>> LeastSquares(degree=8, kept=2).approximate(lambda p: p[:, 0] ** 2, Box([(0, 1)]))([0.5, 1.0]).round(6).tolist()
+    [0.25, 1.0]
     """
 
     kept: int = 1

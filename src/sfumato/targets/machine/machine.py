@@ -182,7 +182,9 @@ class KernelMachine(Target):
         """The same with a mechanism and a number for C; a squared loss under objective noise becomes a Huber loss."""
         if isinstance(basis, Basis):
             super().check_basis(basis, box)
-        options = [m for m in _MECHANISMS if self.mechanism in ("auto", m)]
+        kernels = self._kernels(box, basis)
+        wide = self.mechanism == "descent" or any(many_columns(kernel, box) for kernel in kernels)
+        options = [m for m in _MECHANISMS if self.mechanism in ("auto", m) and (m != "descent" or wide)]
         refusals = {m: self._refusal(m, privacy, basis) for m in options}
         possible = [m for m in options if refusals[m] is None]
         if not possible:
@@ -190,7 +192,7 @@ class KernelMachine(Target):
         found = [
             self._with(m, kernel, box, n, privacy, basis)
             for m in possible
-            for kernel in self._kernels(box, basis)
+            for kernel in kernels
             if self.mechanism == m or m != "descent" or many_columns(kernel, box)
         ]
         able = [c for c in found if c[1].learner.mechanism != "objective" or c[1].learner.affordable]

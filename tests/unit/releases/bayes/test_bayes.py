@@ -149,7 +149,7 @@ def test_points_outside_are_moved_to_the_edge(release):
             ask([[111.0, "F", 20.0]], outside="refuse")
     with pytest.raises(OutsideBoxError, match="outside='clip'"):
         release.band([[111.0, "F", 20.0]])
-    with pytest.raises(ParameterError, match="outside must be 'refuse' or 'clip'"):
+    with pytest.raises(ParameterError, match="outside must be one of 'refuse', 'clip'"):
         release.predict([[50.0, "F", 20.0]], outside="wrap")
 
 

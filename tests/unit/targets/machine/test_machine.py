@@ -74,7 +74,7 @@ def test_a_loss_of_margins_needs_classes(loss):
     [
         ({"loss": "log"}, ParameterError, "loss must be one of"),
         ({"kernel": "gaussian"}, ParameterError, "kernel must be one of"),
-        ({"mechanism": "both"}, ParameterError, "mechanism must be one of 'auto', 'output', 'objective'"),
+        ({"mechanism": "both"}, ParameterError, "mechanism must be one of 'auto', 'descent', 'objective', 'output'"),
         ({"response": ""}, ParameterTypeError, "response must be the name of a column"),
         ({"response": 3}, ParameterTypeError, "response must be the name of a column"),
         ({"expected_rows": 0}, ParameterError, "expected_rows must be at least 1"),
