@@ -10,7 +10,7 @@ import gzip
 import math
 import time
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import sfumato as sf
 from benchmarks.timing import row
 from sfumato.core.randomizer import Codebook
 from sfumato.local.channels import unit_moments
+from sfumato.local.copies import GaussianNumbers, UnitCopies
 from sfumato.local.records import read_records, within
 from sfumato.releases.collected.moments import CollectedMoments
 
@@ -52,7 +53,7 @@ def run() -> list[dict[str, Any]]:
     if not (DATA / "adult.data.gz").exists():
         print("  Adult and a9a are left out: ../shared/data is not there")
         return [*surfaces(), *speed()]
-    return [*adult(), *a9a(), *surfaces(), *speed()]
+    return [*adult(), *a9a(), *surfaces(), *walked(), *speed()]
 
 
 @cache
@@ -198,6 +199,66 @@ def surfaces(turns: int = 8) -> list[dict[str, Any]]:
             row(f"{name}: slope against the people {slope:.3f}, from -.5", abs(slope + 0.5), "", "<= 0.1", **at),
             row(f"{name}: excess risk", float(means[-1][1]), "", excess and f"<= {excess}", **at),
         ]
+    return rows
+
+
+class _DrawnUnits(UnitCopies):
+    """PrivUnit copies by their law: how near a named direction is, and then any direction that near."""
+
+    @cached_property
+    def _nearness(self) -> np.ndarray:
+        """Of named directions to the vector, over fresh codebooks."""
+        generator = np.random.default_rng(1)
+        books = generator.normal(size=(20_000, self.size))
+        near = books[:, 0] / np.linalg.norm(books, axis=1)
+        close = generator.choice(near, size=(20_000, 256))
+        return close[np.arange(20_000), self._codebook.send(close)]
+
+    def estimates_of(self, payload: np.ndarray, users: np.ndarray) -> np.ndarray:
+        generator, shape = np.random.default_rng(), (len(payload), self.copies, self.size)
+        along = generator.choice(self._nearness, size=shape[:2])[:, :, None]
+        vector = np.broadcast_to(payload[:, None, :], shape)
+        across = generator.normal(size=shape)
+        across -= (across * vector).sum(axis=2, keepdims=True) * vector
+        across /= np.linalg.norm(across, axis=2, keepdims=True)
+        return np.asarray((along * vector + np.sqrt(1 - along**2) * across) / self._gain)
+
+
+class _DrawnNumbers(GaussianNumbers):
+    """Gaussian copies by their law."""
+
+    def estimates_of(self, payload: np.ndarray, users: np.ndarray) -> np.ndarray:
+        deviation = math.sqrt(self.square - 1)
+        noise = np.random.default_rng().normal(scale=deviation, size=(len(payload), self.copies, self.size))
+        return np.asarray(payload[:, None, :] + noise)
+
+
+def walked(people: int = 10**6, turns: int = 3) -> list[dict[str, Any]]:
+    """Algorithm 4 on six columns of Adult, one pass, by the law of its copies; gradient deviation and accuracy."""
+    train, test = _adult("adult.data"), _adult("adult.test")
+    box = sf.Box({**{name: bounds for name, (_, bounds, _) in ADULT.items()}, "rich": RICH})
+    scales = {name: pair for name, (_, _, pair) in ADULT.items()}
+    generator, users = np.random.default_rng(), np.arange(people, dtype=np.uint64)
+    at, rows = {"section": "GeneralizedLinear, six columns of Adult, 10^6 people, hinge, one pass"}, []
+    for copies, delta, epsilon in (("gaussian", 1e-6, 1.0), ("privunit", 0.0, 1.0), ("privunit", 0.0, 8.0)):
+        for degree in (1, 2, 3):
+            protocol = sf.local.GeneralizedLinear(
+                box, epsilon, "rich", copies=copies, delta=delta, degree=degree, scales=scales
+            )
+            own = protocol.channel
+            kind = _DrawnUnits if copies == "privunit" else _DrawnNumbers
+            drawn = kind(own.epsilon, own.questions, own.seed, own.size, own.copies, own.delta)
+            vectors = protocol.answers(within(box, read_records(box, train)), users[: len(train)])
+            found = []
+            for _ in range(turns):
+                state = drawn.empty()
+                drawn.add(state, vectors[generator.integers(len(train), size=people)], protocol.asked(users), users)
+                found.append(accuracy(protocol.release(state, people), test))
+            name = f"{copies}, epsilon {epsilon:g}, degree {degree}"
+            rows += [
+                row(f"{name}: gradient deviation of one person", protocol.gradient_deviation, "", **at),
+                row(f"{name}: accuracy", float(np.mean(found)), "", spread=float(np.std(found, ddof=1)), **at),
+            ]
     return rows
 
 

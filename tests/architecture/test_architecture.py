@@ -47,16 +47,26 @@ LAYERS = [
 RANK = {name: i for i, names in enumerate(LAYERS) for name in names}
 # About a thousand that are not blank, a hundred for noise inside an objective, two hundred and twenty for the
 # randomizers that run on people's own devices, one more door, sixty for whole numbers beyond 64 bits, ninety for
-# choosing several values at once, twenty for noise in blocks, and
-# thirty for noise of sum zero.
-CORE_LINES = 1575
+# choosing several values at once, twenty for noise in blocks,
+# thirty for noise of sum zero, and thirty for copies of a vector with Gaussian noise.
+CORE_LINES = 1605
 # Modules of one room that make each other, inside functions: a basis makes expansions, which hold a basis; a protocol
 # makes its collector, which restores it from a checkpoint.
 COMPANIONS = [
     {"bases.base", "bases.lattice.expansion"},
     {
         f"local.{name}"
-        for name in ("protocol", "density", "linear", "marginals", "smooth", "risk", "collector", "checkpoints")
+        for name in (
+            "protocol",
+            "density",
+            "linear",
+            "marginals",
+            "smooth",
+            "risk",
+            "generalized",
+            "collector",
+            "checkpoints",
+        )
     },
 ]
 
@@ -225,10 +235,11 @@ def test_only_the_doors_draw_noise():
 
 def test_only_channels_randomise_on_devices():
     users = {name_of(f) for f in FILES if any(m.startswith("sfumato.core.randomizer") for m in imports(f))}
-    assert users == {"local/channels.py"}
+    assert users == {"local/channels.py", "local/copies.py"}
 
 
-DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "risk", "losses", "wire", "public",
+DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "risk", "losses", "wire",
+          "public", "generalized", "copies",
           "records", "channels", "planner")  # fmt: skip
 
 
@@ -253,6 +264,7 @@ made = [sf.local.Density(numbers, epsilon=1.0, lattice=3, randomizer=r)
 made += [sf.local.SmoothQueries(numbers, epsilon=1.0), sf.local.Marginals(groups, epsilon=1.0)]
 plane = sf.Box({"x": (0, 1), "y": (0, 1)})
 made += [sf.local.LinearModel(plane, 1.0, "y")]
+made += [sf.local.GeneralizedLinear(plane, 1.0, "y", "absolute", copies="gaussian", delta=1e-6)]
 made += [sf.local.RiskMinimization(plane, 1.0, "huber", sf.Box({"x": (-1, 1)}), lattice=5, degree=2, response="y")]
 for protocol in made:
     record = [0.0] * protocol.box.dimension

@@ -17,6 +17,7 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.local import channels
 from sfumato.local.channels import LaplaceChannel
+from sfumato.local.copies import GaussianNumbers, UnitCopies
 from sfumato.local.wire import pack_report
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -40,6 +41,10 @@ PROTOCOLS = {
     "tables by subsets": sf.local.Marginals(GROUPS, 1.0, seed=5, ways=1, randomizer="subset"),
     "linear model": sf.local.LinearModel(
         sf.Box({"a": (0, 1), "b": (0, 1), "y": YESNO}), 1.0, "y", seed=5, weight=0.5),
+    "generalized": sf.local.GeneralizedLinear(
+        sf.Box({"a": (0, 1), "b": (0, 1), "y": YESNO}), 2.0, "y", seed=5, steps=2),
+    "generalized, gaussian": sf.local.GeneralizedLinear(
+        sf.Box({"a": (0, 1), "y": YESNO}), 1.0, "y", copies="gaussian", delta=1e-6, seed=5, steps=2),
     **{f"risk, {r}": sf.local.RiskMinimization(
         sf.Box({"a": (0, 1), "y": YESNO}), 1.0, "logistic", sf.Box({"a": (-2, 2)}), lattice=5, degree=2, response="y",
         seed=5, randomizer=r)
@@ -78,6 +83,8 @@ def estimates(protocol, state):
         return protocol.masses(state)[0]
     if protocol.kind == "smooth-queries":
         return 2 * means - 1
+    if protocol.kind == "generalized-linear":
+        return means
     if protocol.kind == "risk":
         return protocol.release(state, 10**6).coefficients
     if protocol.kind == "linear-model":
@@ -95,6 +102,11 @@ def payloads(protocol, users):
         low, high = -channel._noise, channel.largest
         rows = np.array([*np.full((2, channel.questions), low), *np.where(np.eye(channel.questions) > 0, high, low)])
         return np.ascontiguousarray(rows.astype("<i8")).view(np.uint8).reshape(len(rows), -1)
+    if isinstance(channel, GaussianNumbers):
+        numbers = np.array([-channel._limit, channel._limit])[np.array(list(product((0, 1), repeat=channel.told)))]
+        return np.ascontiguousarray(numbers.astype("<i4")).view(np.uint8).reshape(len(numbers), -1)
+    if isinstance(channel, UnitCopies):  # the first copy is what the mean is of
+        return np.stack([np.arange(256), np.zeros(256)], axis=1).astype(np.uint8)
     everything = np.arange(256, dtype=np.uint8)
     rows = everything if channel.bitwise else everything[:, None]
     return rows[protocol.valid(rows, np.repeat(users, len(rows)))]
@@ -137,7 +149,7 @@ def test_nor_does_the_worst_number_that_anybody_can_have(name, monkeypatch):
 
 SHARP = ["hadamard", "bit", "laplace", "bit, blunt", "moments, bit", "moments, laplace", "tables of one column",
          "tables, chebyshev", "tables", "hadamard, sharp", "subset", "subset, sharp", "tables by subsets", "risk, bit",
-         "risk, laplace"]  # fmt: skip
+         "risk, laplace", "generalized, gaussian"]  # fmt: skip
 
 
 @pytest.mark.few(3)

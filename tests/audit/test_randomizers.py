@@ -17,7 +17,17 @@ import sfumato as sf
 from sfumato.checks import as_written
 from sfumato.core import sampling
 from sfumato.core.box import Box, Categorical
-from sfumato.core.randomizer import UNIT, Codebook, LaplaceNumber, LikelihoodBit, LogLog, OneBit, Subset, likelihoods
+from sfumato.core.randomizer import (
+    UNIT,
+    Codebook,
+    GaussianCopies,
+    LaplaceNumber,
+    LikelihoodBit,
+    LogLog,
+    OneBit,
+    Subset,
+    likelihoods,
+)
 from sfumato.local.channels import LaplaceChannel
 from sfumato.local.public import public_circles
 from sfumato.local.records import read_records, within
@@ -504,6 +514,80 @@ def test_reports_of_a_linear_model_are_within_epsilon(protocol, recwarn):
     assert mpf("0.999") <= loss(laws) <= granted(1.0)
     reports = [protocol.encode(record, user=5) for record in ODD_LINEAR]
     assert len({(len(report), report[:-1]) for report in reports}) == 1 and not recwarn.list
+
+
+WALKING = [
+    sf.local.GeneralizedLinear(RICH, 1.0, "rich", seed=9),
+    sf.local.GeneralizedLinear(PAY, 1.0, "pay", "absolute", degree=2, seed=9, constant=1e-6),
+]
+
+
+@pytest.mark.parametrize("protocol", WALKING, ids=["categories", "a number"])
+def test_copies_together_are_within_epsilon(protocol, recwarn):
+    """Exact ratios over odd records: each copy's law has one of two weights, and copies are independent given it."""
+    randomizer = protocol.channel._codebook
+    close, far = randomizer.weights
+    codes = read_records(protocol.box, ODD_LINEAR)
+    users = np.full(len(ODD_LINEAR), 5, dtype=np.uint64)
+    answers = protocol.answers(within(protocol.box, codes), users)
+    assert np.linalg.norm(answers, axis=1) == pytest.approx(1)
+    books, total = protocol.channel.directions(users), mpf(0)
+    for copy in range(protocol.channel.copies):
+        laws = []
+        for vector, directions in zip(answers, books[:, copy], strict=True):
+            law = np.full(256, far)
+            law[np.argsort(-(directions @ vector), kind="stable")[: randomizer.near]] = close
+            laws.append(law.tolist())
+        total += loss(laws)
+    assert mpf("0.99") <= total <= granted(1.0)
+    reports = [protocol.encode(record, user=5) for record in ODD_LINEAR]
+    width = protocol.channel.width
+    assert len({(len(report), report[:-width]) for report in reports}) == 1 and not recwarn.list
+
+
+def test_negative_control_each_copy_with_all_of_epsilon_is_caught():
+    """Composition per copy as if the others were not there: each is within epsilon, together they are not."""
+    close, far = Codebook(1.0).weights
+    assert loss([[close * close, far * far], [far * far, close * close]]) > 1.9
+
+
+def joint_delta(randomizer, epsilon):
+    """Of all copies together, from the variance that the code uses and the largest distance of whole numbers.
+
+    The discrete Gaussian is within 1e-30 of a Gaussian of variance 4 less, added to whole numbers (discrete-noise.md).
+    """
+    steps = 2.0**-randomizer.exponent
+    distance = math.sqrt(randomizer.copies) * 2 * steps + math.sqrt(randomizer.copies * randomizer.size)
+    mu = mpf(distance) / mp.sqrt(precise(randomizer.variance) - 4)
+    return mp.ncdf(mu / 2 - epsilon / mu) - mp.e**epsilon * mp.ncdf(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-9), (4.0, 1e-3)])
+@pytest.mark.parametrize(("copies", "size"), [(2, 7), (4, 7), (3, 120)])
+def test_gaussian_copies_keep_their_joint_privacy_curve(epsilon, delta, copies, size, monkeypatch):
+    randomizer = GaussianCopies(epsilon, delta, copies, size)
+    assert 0.97 * delta < joint_delta(randomizer, granted(epsilon)) <= delta * (1 + mpf("1e-9"))
+    monkeypatch.setattr(sampling, "discrete_gaussian", lambda count, variance: np.zeros(count, dtype=np.int64))
+    odd = np.zeros((6, size))
+    odd[0, 0], odd[1, 0], odd[2] = 1.0, -1.0, 1e300
+    odd[3], odd[4, 0], odd[5, 1] = np.nan, np.inf, -np.inf
+    sent = randomizer.send(odd)
+    assert (sent == sent[:, :1]).all()  # copies of one vector
+    apart = np.linalg.norm((sent[:, None] - sent[None]).reshape(36, -1), axis=1).max() * 2.0**randomizer.exponent
+    assert 2 * math.sqrt(copies) <= apart <= 2 * math.sqrt(copies) + math.sqrt(copies * size) * 2.0**-10
+
+
+def test_negative_controls_of_gaussian_copies_are_caught():
+    """Noise for one copy only; and noise as printed for d (d + 1) copies, of which this part counts the first apart."""
+    one, several = GaussianCopies(1.0, 1e-6, 1, 7), GaussianCopies(1.0, 1e-6, 4, 7)
+    object.__setattr__(several, "variance", one.variance)
+    assert joint_delta(several, granted(1.0)) > 1e-3
+    # Printed: copy 0 with 32 log(1.25/delta)/eps^2 is itself (eps/2, delta)-private for one of x and y; d (d + 1) more
+    # copies with deviation sqrt(8 log(1.25/delta)) d (d + 1)/eps each add eps/(d (d + 1)) and *delta*: deltas add up.
+    printed = mpf(8 * math.log(1.25e6)) * 4 * 9  # d = 2, in squares
+    mu = mp.sqrt(2 * 3 * 4 / printed)
+    assert mp.ncdf(mu / 2 - 1 / mu) - mp.e * mp.ncdf(-mu / 2 - 1 / mu) < 1e-6  # printed noise is far more than needed
+    assert precise(GaussianCopies(1.0, 1e-6, 3, 7).variance) * mpf(2) ** -20 < printed
 
 
 def test_negative_control_two_reports_about_one_record_are_caught():

@@ -36,6 +36,18 @@ class TestLaplaceDensity(CollectedContract):
     protocol = sf.local.Density(LINE, epsilon=1.0, lattice=3, seed=7, randomizer="laplace")
 
 
+class TestCollectedModel(CollectedContract):
+    protocol = sf.local.GeneralizedLinear(
+        sf.Box({"t": (0.0, 1.0), "y": sf.Categorical([0, 1])}), 2.0, "y", copies="gaussian", delta=1e-5, seed=7
+    )
+
+    def arranged(self, records):
+        return np.column_stack([records, np.round(records)])
+
+    def answers(self, release):
+        return [release.weights, release.cross_moments, release.fit().predict([[0.2], [0.9]])]
+
+
 class TestCollectedRisk(CollectedContract):
     weights = sf.Box({"t": (-1, 1), "intercept": (-2, 2)})
     box = sf.Box({"t": (0.0, 1.0), "y": (0, 1)})

@@ -17,6 +17,7 @@ BAD = {
     "--column": "age:110:0",
     "--confidence": "2",
     "--degree": "0",
+    "--copies": "x",
     "--delta": "2",
     "--epsilon": "-1",
     "--error": "0",
@@ -45,6 +46,7 @@ BAD = {
     "--output": "none/file",
     "--parameter": "age:2:1",
     "--people": "0",
+    "--parameter": "age:x",
     "--person": "pid:0",
     "--plot": "picture.bmp",
     "--post": "x",
@@ -52,6 +54,7 @@ BAD = {
     "--protocol": "none.json",
     "--public-test": "none.csv",
     "--randomizer": "x",
+    "--range": "x",
     "--report": "none/page.html",
     "--response": "bp:220:60",
     "--range": "4:0",
@@ -60,6 +63,7 @@ BAD = {
     "--rule": "x",
     "--scale": "age:x",
     "--step": "-1",
+    "--steps": "0",
     "--public": "none.csv",
     "--m": "0",
     "--smoothness": "-1",
@@ -89,6 +93,10 @@ COMMANDS = {
     "queries of devices": ("local", "init", "--kind", "smooth-queries", "--box", "numbers.toml", "--epsilon", "1"),
     "linear model": (
         *("local", "init", "--kind", "linear-model", "--box", "both.toml", "--response", "ill", "--epsilon", "1"),
+    ),
+    "generalized linear": (
+        *("local", "init", "--kind", "generalized-linear", "--box", "both.toml", "--response", "ill"),
+        *("--epsilon", "1"),
     ),
     "risk": (
         *("local", "init", "--kind", "risk", "--box", "both.toml", "--response", "ill", "--epsilon", "1"),

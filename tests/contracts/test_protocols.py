@@ -65,6 +65,24 @@ class TestLinearModelOfANumber(TestLinearModel):
     )
 
 
+class TestGeneralizedLinear(TestLinearModel):
+    protocol, width = sf.local.GeneralizedLinear(TestLinearModel.protocol.box, 1.0, "ill", seed=7, steps=5), 2
+
+
+class TestGaussianGeneralizedLinear(TestLinearModel):
+    protocol = sf.local.GeneralizedLinear(
+        TestLinearModel.protocol.box, 1.0, "ill", copies="gaussian", delta=1e-6, degree=2, algorithm=5, seed=7
+    )
+    width = 36
+
+
+class TestAbsoluteGeneralizedLinear(TestLinearModel):
+    protocol = sf.local.GeneralizedLinear(
+        sf.Box({"age": (0, 110), "hour": (0, 24), "ill": (0, 1)}), 4.0, "ill", "absolute", seed=7, degree=3, steps=3
+    )
+    width = 4
+
+
 class RiskContract(ProtocolContract):
     box = sf.Box({"age": (0, 110), "hour": (0, 24), "ill": sf.Categorical([0, 1])})
     parameters = sf.Box({"age": (-2, 2), "intercept": (-1, 1)})

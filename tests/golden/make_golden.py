@@ -368,6 +368,10 @@ def collected():
         sf.local.RiskMinimization(whole, 2.0, "logistic", one, lattice=9, degree=4, response="smoker", seed=7),
         known,
     )
+    asked["collected-model"] = (
+        sf.local.GeneralizedLinear(whole, 4.0, "smoker", copies="gaussian", delta=1e-6, seed=7),
+        known[:2000],
+    )
     asked["collected-risk-plane"] = (
         sf.local.RiskMinimization(
             plane, 2.0, "squared", two, lattice=4, degree=3, response="bmi", seed=7, ridge=0.1, bernstein=3
@@ -431,7 +435,7 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
-    if release.kind == "collected-moments":
+    if release.kind in ("collected-moments", "collected-model"):
         return repr(release.scales)
     if release.kind in ("summary", "marginals"):
         return repr(release.basis if release.kind == "summary" else release.walsh)
@@ -463,6 +467,8 @@ def evaluated(release, points):
         return {"values": release(points).tolist()}
     if release.kind == "marginals":
         return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}
+    if release.kind == "collected-model":
+        return {"model": [release.weights.tolist(), release.cross_moments.tolist()]}
     if release.kind == "collected-moments":
         model = release.fit()
         return {"moments": [release.second_moments.tolist(), release.cross_moments.tolist()],
@@ -506,7 +512,7 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    if release.kind in ("value", "marginals", "collected-moments"):
+    if release.kind in ("value", "marginals", "collected-moments", "collected-model"):
         return {"points": [], **evaluated(release, None), **promises(release)}
     if release.kind == "summary":
         return {"points": [], **asked(release), **promises(release)}

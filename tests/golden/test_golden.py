@@ -22,7 +22,13 @@ FLAVOURS |= {"curve-plane", "curve-private", "curve-space"}
 FLAVOURS |= {"value-count", "value-sum", "value-variance", "value-covariance", "value-proportions", "value-own"}
 FLAVOURS |= {"value-quantiles", "value-tree", "collected-density", "collected-density-line", "collected-summary"}
 FLAVOURS |= {"collected-marginals", "collected-marginals-joint", "collected-density-circles", "density-dates"}
-FLAVOURS |= {"collected-moments", "collected-density-subset", "collected-risk", "collected-risk-plane"}
+FLAVOURS |= {
+    "collected-moments",
+    "collected-density-subset",
+    "collected-risk",
+    "collected-risk-plane",
+    "collected-model",
+}
 
 
 def test_every_flavour_of_version_one_is_here():
@@ -48,7 +54,7 @@ def basis_of(release):
         return ", ".join(type(part).__name__ for part in release.likelihoods)
     if release.kind == "value":
         return repr(release.summary)
-    if release.kind == "collected-moments":
+    if release.kind in ("collected-moments", "collected-model"):
         return repr(release.scales)
     if release.kind in ("summary", "marginals"):
         return repr(release.basis if release.kind == "summary" else release.walsh)
@@ -91,6 +97,9 @@ def test_it_still_evaluates_to_the_stored_values(golden):
         model, (second, cross) = release.fit(), expected["moments"]
         assert release.second_moments.tolist() == second and release.cross_moments.tolist() == cross
         assert [*model.coefficients, model.intercept] == pytest.approx(expected["model"], rel=1e-9)
+        return
+    if release.kind == "collected-model":
+        assert [release.weights.tolist(), release.cross_moments.tolist()] == expected["model"]
         return
     values = np.array(expected["values"])
     assert evaluated(first_part(release), expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
@@ -205,7 +214,7 @@ def test_it_still_knows_its_noise(golden):
     assert release.law.deviation == pytest.approx(deviation, rel=1e-12)
     if release.kind == "collected-moments":
         assert (release.slopes()[1] > 0).all()
-    if release.kind in ("value", "summary", "marginals", "collected-moments"):
+    if release.kind in ("value", "summary", "marginals", "collected-moments", "collected-model"):
         return
     low, high = first_part(release).band(expected["points"])
     assert (low < high).all()
@@ -230,6 +239,9 @@ def test_saving_it_again_keeps_it(golden, tmp_path):
     if release.kind == "collected-moments":
         assert again.fit() == release.fit() and again.arrays().keys() == release.arrays().keys()
         assert (again.reports, again.guarantee, again.law) == (release.reports, release.guarantee, release.law)
+        return
+    if release.kind == "collected-model":
+        assert again.fit() == release.fit() and again.guarantee == release.guarantee and again.law == release.law
         return
     for name, part in parts_of(release).items():
         before, after = (evaluated(one, expected["points"]) for one in (part, parts_of(again)[name]))

@@ -126,6 +126,8 @@ def answers(release):
             found += [part.moments, asked.value, asked.error]
         elif release.kind == "marginals":
             found += [t for _, t in part.tables()]
+        elif release.kind == "collected-model":
+            found += [part.weights, part.cross_moments, part.fit().coefficients]
         elif release.kind == "collected-moments":
             found += [part.second_moments, part.cross_moments, part.fit().coefficients, *part.slopes()]
         elif release.kind == "naive-bayes":
@@ -359,7 +361,7 @@ def test_summaries(box, privacy, rows, degree, interactions, noise):
 
 @st.composite
 def protocols(draw):
-    kind = draw(st.sampled_from(["density", "smooth", "marginals", "linear", "risk"]))
+    kind = draw(st.sampled_from(["density", "smooth", "marginals", "linear", "risk", "generalized"]))
     common = {"epsilon": draw(st.sampled_from([1e-6, 0.1, 1.0, 20.0])), "seed": 7}
     if kind == "marginals":
         box = draw(boxes(least=2, most=3, columns=CATEGORIES))
@@ -370,6 +372,12 @@ def protocols(draw):
     if kind == "linear":
         box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
         return lambda: sf.local.LinearModel(box, response=draw(st.sampled_from(box.names)), **common), box
+    if kind == "generalized":
+        box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
+        common |= draw(st.sampled_from([{}, {"copies": "gaussian", "delta": 1e-6}, {"degree": 2, "steps": 1}]))
+        return lambda: sf.local.GeneralizedLinear(
+            box, response=draw(st.sampled_from(box.names)), loss="absolute", **common
+        ), box
     if kind == "risk":
         box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
         weights = sf.Box({box.names[0]: (-draw(st.sampled_from([1e-6, 1.0, 1e6])), 1)})

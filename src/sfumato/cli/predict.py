@@ -435,6 +435,7 @@ _PREDICTORS: dict[str, type[Predictor]] = {
     "curve": CurvePredictor,
     "naive-bayes": BayesPredictor,
     "collected-moments": MomentsPredictor,
+    "collected-model": MomentsPredictor,
 }
 
 

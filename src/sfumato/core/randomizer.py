@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 from sfumato.checks import as_written, positive_integer, positive_number
 from sfumato.core import sampling
+from sfumato.core.calibration import calibrate
+from sfumato.core.certificate import Certificate
+from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -266,3 +269,33 @@ class Subset:
         place = _weighted_places(len(items), self.kept, self.size, self.weights)
         # Places are a permutation, so turns are one as well: a turn is named as often as its place is drawn.
         return np.asarray((items - circles[place, np.arange(len(items))]) % self.size)
+
+
+@dataclass(frozen=True)
+class GaussianCopies:
+    """Algorithm 4, mended: copies of a vector of length one at most, each number with Gaussian noise of its own.
+
+    Formal guarantee: all copies together are (epsilon, delta)-DP (docs/proofs/generalized-linear.md).
+    """
+
+    epsilon: float
+    delta: float
+    copies: int
+    size: int
+    exponent = -10  # the grid's step is 2**-10
+
+    @cached_property
+    def variance(self) -> Fraction:
+        """Of the noise, in squares of grid steps: two vectors of length one lie two apart, their copies further."""
+        bound = 2 * math.sqrt(self.copies) * (1 + 2.0**-40)
+        certificate = Certificate("l2", bound, "replace", "enforced", "generalized-linear")
+        grant = Privacy(epsilon=self.epsilon, delta=self.delta)
+        return calibrate(certificate, self.copies * self.size, grant, "gaussian", self.exponent)[0].scale
+
+    def send(self, vectors: Floats) -> Integers:
+        """``(m, size)`` private vectors to ``(m, copies, size)`` grid steps; longer ones are shortened."""
+        finite = np.clip(np.where(np.isnan(vectors), 0.0, vectors), -2.0, 2.0)
+        lengths = np.maximum(np.linalg.norm(finite, axis=1, keepdims=True) * (1 + 2.0**-48), 1.0)
+        whole = np.rint(finite / lengths * 2.0**-self.exponent).astype(np.int64)[:, None, :]
+        noise = sampling.discrete_gaussian(len(vectors) * self.copies * self.size, self.variance)
+        return np.asarray(whole + noise.reshape(len(vectors), self.copies, self.size))

@@ -99,7 +99,7 @@ def draw_seen(seen: Collection, axes: Sequence[Axes], chars: int) -> None:
     share = f"{100 * seen.confidence:.10g} % limits"
     if isinstance(first, Shares):
         words += f"\nwhiskers: {share}, each by itself"
-    if isinstance(first, Slopes):
+    if isinstance(first, Slopes) and first.errors is not None:
         words += f"\nwhiskers: {share} for noise in how columns go with the response, each by itself"
     add_caption(axes[0], f"{seen.promise}\n{words}", chars)
 
@@ -151,7 +151,8 @@ def _draw_slopes(ax: Axes, panel: Slopes, chars: int) -> None:
     places, shade = np.arange(len(panel.names)), colours(ax)[0]
     fill = need("matplotlib.colors", "plot").to_rgba(shade, 0.55)
     ax.barh(places, panel.values, height=0.68, color=fill, linewidth=0)
-    for place, value, error in zip(places, panel.values, panel.errors, strict=True):
+    errors = () if panel.errors is None else panel.errors
+    for place, value, error in zip(places, panel.values, errors, strict=False):
         ax.plot([value - error, value + error], [place, place], color=shade, linewidth=1.5, marker="|", markersize=6)
     ax.axvline(0.0, color=shade, linewidth=0.8)
     ax.set_yticks(places, distinct(panel.names, max(10, chars // 2)), parse_math=False)

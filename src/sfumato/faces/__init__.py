@@ -17,10 +17,12 @@ from sfumato.faces.machine import MachineFace
 from sfumato.faces.risk import CollectedRiskFace
 from sfumato.faces.summary import SummaryFace
 from sfumato.faces.value import ValueFace
+from sfumato.faces.walked import CollectedModelFace
 from sfumato.releases.base import Release
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.collected.model import CollectedModel
 from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.collected.risk import CollectedRisk
 from sfumato.releases.curve import CurveRelease
@@ -46,6 +48,7 @@ FACES: dict[type[Release], type[Face]] = {
     MarginalsRelease: MarginalsFace,
     CollectedMoments: CollectedMomentsFace,
     CollectedRisk: CollectedRiskFace,
+    CollectedModel: CollectedModelFace,
 }
 # A kind that also comes from people's own devices says other things then.
 LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}

@@ -40,6 +40,8 @@ _RANDOMIZERS = {
     "loglog": "the number of one of several public random numbers",
     "laplace": "every answer, each with Laplace noise of its own",
     "privunit": "the number of one of many public directions",
+    "privunit-copies": "the numbers of a few public directions",
+    "gaussian-copies": "a few copies of a vector, each number with Gaussian noise of its own",
     "chebyshev": "one bit: whether a few columns are all one, flipped at random",
 }
 _TRUST = "local model: every report was randomised on its person's own device, and nobody had to be trusted"
@@ -82,12 +84,12 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Slopes:
-    """How a response goes with each column, and how far off noise can put that."""
+    """How a response goes with each column, and how far off noise can put that, where it is known."""
 
     title: str
     names: tuple[str, ...]
     values: Floats
-    errors: Floats
+    errors: Floats | None = None
 
 
 Panel = Line | Shares | Pairs | Slopes | View
@@ -201,6 +203,7 @@ class CollectedFace(Face):
             "randomizer": randomizer,
             "sent": _RANDOMIZERS.get(randomizer, randomizer),
             "error": self.error(),
+            "delta": self.release.guarantee.delta and f"{self.release.guarantee.delta:g}",
             "shares": [],
         }
 

@@ -9,6 +9,7 @@ True
 
 from sfumato.local.collector import Collector
 from sfumato.local.density import Density
+from sfumato.local.generalized import GeneralizedLinear
 from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
 from sfumato.local.planner import LocalPlan, plan
@@ -16,5 +17,5 @@ from sfumato.local.protocol import Protocol, load
 from sfumato.local.risk import RiskMinimization
 from sfumato.local.smooth import SmoothQueries
 
-__all__ = ["Collector", "Density", "LinearModel", "LocalPlan", "Marginals", "Protocol", "RiskMinimization",
-           "SmoothQueries", "load", "plan"]  # fmt: skip
+__all__ = ["Collector", "Density", "GeneralizedLinear", "LinearModel", "LocalPlan", "Marginals", "Protocol",
+           "RiskMinimization", "SmoothQueries", "load", "plan"]  # fmt: skip

@@ -26,65 +26,16 @@ _FAR = 1e6  # units of a column from its centre, and the most of constant and we
 _ROUNDING = 1e-9  # of a public matrix, by which it may fail to be symmetric or to have no negative eigenvalue
 
 
-@dataclass(frozen=True, init=False)
-class LinearModel(Protocol):
-    """How a response goes with numeric columns: least squares from second moments that people told.
-
-    On the device, columns are centred and scaled, a constant is put before them, and the record ``z`` is divided by its
-    own length: ``u = z / |z|``. The *unit vector* ``(svec(u u'), weight y u) / sqrt(1 + weight**2)`` is told by one of
-    256 public directions: one byte. ``svec`` lists a symmetric matrix so that lengths stay what they are.
-
-    Parameters
-    ----------
-    response
-        A column of the box: two categories (y is -1 or 1) or a range. A number is told as ``y constant / |z|``, in [-1,
-        1], and one more coordinate makes the vector's length one.
-    scales
-        Public ``(centre, unit)`` of columns, by name; by default the middle and a quarter of the width.
-    constant, weight
-        What stands before the columns, and how much of a report is about the response.
-    second_moments
-        A public matrix, the mean of ``u u'`` over public records without a response (``public_moments``). Then only ``y
-        u`` is told, which is much shorter: this is what makes many columns possible.
-
-    Formal guarantee: as every protocol, docs/proofs/randomizers.md, Theorem 6.
-
-    >>> from sfumato.core.box import Box, Categorical
-    >>> box = Box({"age": (20, 60), "hours": (0, 80), "rich": Categorical(["no", "yes"])})
-    >>> LinearModel(box, 1.0, "rich", seed=1).questions
-    9
-    """
+@dataclass(frozen=True)
+class LinearProtocol(Protocol):
+    """What kinds of linear models share: a response, and the other columns centred and scaled behind a constant."""
 
     response: str = ""
     scales: Any = None  # once checked, (centre, unit) of each column that predicts
     constant: float = 1.3
-    weight: float = 0.85
-    second_moments: Any = None  # once checked, rows of numbers
 
-    kind: ClassVar[str] = "linear-model"
-
-    def __init__(
-        self,
-        box: Box,
-        epsilon: float,
-        response: str,
-        *,
-        scales: Mapping[str, tuple[float, float]] | Any = None,
-        constant: float = 1.3,
-        weight: float = 0.85,
-        second_moments: Any = None,
-        seed: int | None = None,
-        users: int = 2**40,
-        numbers: str = "given",
-    ) -> None:
-        given = {"box": box, "epsilon": epsilon, "response": response, "scales": scales, "constant": constant,
-                 "weight": weight, "second_moments": second_moments, "seed": seed, "users": users,
-                 "numbers": numbers}  # fmt: skip
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
-    def check(self) -> None:
+    def check_columns(self) -> None:
+        """Refuse a response that is none, and columns that no number stands for."""
         if self.response not in self.box.names:
             near = did_you_mean(str(self.response), self.box.names)
             raise ParameterError.of("response", f"must be a column of the box, got response={self.response!r}{near}")
@@ -100,19 +51,14 @@ class LinearModel(Protocol):
                 raise ParameterError.of(
                     "box", f"has categories in column {name!r}: declare numbers, such as 0 and 1 for each category"
                 )
-        for name in ("constant", "weight"):
+
+    def check_sizes(self, *names: str) -> None:
+        """Refuse a constant, scales and other numbers that are none, or too large to be computed with."""
+        for name in ("constant", *names):
             if not 1 / _FAR <= positive_number(name, getattr(self, name)) <= _FAR:
                 raise ParameterError.of(name, f"must lie in [{1 / _FAR:g}, {_FAR:g}], got {getattr(self, name)!r}")
             object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "scales", self._checked_scales())
-        object.__setattr__(self, "second_moments", self._checked_moments())
-        if self.questions > MOST_DIRECTIONS:
-            raise ParameterError.of(
-                "box",
-                f"has {len(self.columns)} columns beside the response, which makes {self.questions:,} numbers; devices "
-                f"tell at most {MOST_DIRECTIONS:,}: give second_moments= from public records, or leave out columns",
-            )
-        self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -147,6 +93,91 @@ class LinearModel(Protocol):
             found.append((centre, unit))
         return tuple(found)
 
+    @property
+    def numeric(self) -> bool:
+        """Whether the response is a number, and not one of two categories."""
+        return not isinstance(self.box.columns[self.box.names.index(self.response)], Categorical)
+
+    @property
+    def _place(self) -> int:
+        return self.box.names.index(self.response)
+
+    def _units(self, columns: Floats) -> tuple[Floats, Floats]:
+        """``(m, k + 1)`` records of length one, and the lengths that they had; ``constant`` keeps these from zero."""
+        rows = [row for place, row in enumerate(columns) if place != self._place]
+        scaled = [(row - centre) / unit for row, (centre, unit) in zip(rows, self.scales, strict=True)]
+        whole = np.stack([np.full(columns.shape[1], self.constant), *scaled], axis=1)
+        lengths = np.linalg.norm(whole, axis=1)
+        return whole / lengths[:, None], lengths
+
+
+@dataclass(frozen=True, init=False)
+class LinearModel(LinearProtocol):
+    """How a response goes with numeric columns: least squares from second moments that people told.
+
+    On the device, columns are centred and scaled, a constant is put before them, and the record ``z`` is divided by its
+    own length: ``u = z / |z|``. The *unit vector* ``(svec(u u'), weight y u) / sqrt(1 + weight**2)`` is told by one of
+    256 public directions: one byte. ``svec`` lists a symmetric matrix so that lengths stay what they are.
+
+    Parameters
+    ----------
+    response
+        A column of the box: two categories (y is -1 or 1) or a range. A number is told as ``y constant / |z|``, in [-1,
+        1], and one more coordinate makes the vector's length one.
+    scales
+        Public ``(centre, unit)`` of columns, by name; by default the middle and a quarter of the width.
+    constant, weight
+        What stands before the columns, and how much of a report is about the response.
+    second_moments
+        A public matrix, the mean of ``u u'`` over public records without a response (``public_moments``). Then only ``y
+        u`` is told, which is much shorter: this is what makes many columns possible.
+
+    Formal guarantee: as every protocol, docs/proofs/randomizers.md, Theorem 6.
+
+    >>> from sfumato.core.box import Box, Categorical
+    >>> box = Box({"age": (20, 60), "hours": (0, 80), "rich": Categorical(["no", "yes"])})
+    >>> LinearModel(box, 1.0, "rich", seed=1).questions
+    9
+    """
+
+    weight: float = 0.85
+    second_moments: Any = None  # once checked, rows of numbers
+
+    kind: ClassVar[str] = "linear-model"
+
+    def __init__(
+        self,
+        box: Box,
+        epsilon: float,
+        response: str,
+        *,
+        scales: Mapping[str, tuple[float, float]] | Any = None,
+        constant: float = 1.3,
+        weight: float = 0.85,
+        second_moments: Any = None,
+        seed: int | None = None,
+        users: int = 2**40,
+        numbers: str = "given",
+    ) -> None:
+        given = {"box": box, "epsilon": epsilon, "response": response, "scales": scales, "constant": constant,
+                 "weight": weight, "second_moments": second_moments, "seed": seed, "users": users,
+                 "numbers": numbers}  # fmt: skip
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        self.__post_init__()
+
+    def check(self) -> None:
+        self.check_columns()
+        self.check_sizes("weight")
+        object.__setattr__(self, "second_moments", self._checked_moments())
+        if self.questions > MOST_DIRECTIONS:
+            raise ParameterError.of(
+                "box",
+                f"has {len(self.columns)} columns beside the response, which makes {self.questions:,} numbers; devices "
+                f"tell at most {MOST_DIRECTIONS:,}: give second_moments= from public records, or leave out columns",
+            )
+        self.channel  # noqa: B018  (refuses an epsilon that the randomizer cannot serve)
+
     def _checked_moments(self) -> Matrix | None:
         if self.second_moments is None:
             return None
@@ -164,11 +195,6 @@ class LinearModel(Protocol):
         if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.abs(matrix).max():
             raise ParameterError.of("second_moments", "must be positive semi-definite, as a mean of u u' is")
         return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
-
-    @property
-    def numeric(self) -> bool:
-        """Whether the response is a number, and not one of two categories."""
-        return not isinstance(self.box.columns[self.box.names.index(self.response)], Categorical)
 
     @property
     def questions(self) -> int:
@@ -210,23 +236,11 @@ class LinearModel(Protocol):
         told = np.concatenate([squares, *(self.weight * part for part in parts)], axis=1)
         return np.asarray(told / math.sqrt(1 + self.weight**2))
 
-    @property
-    def _place(self) -> int:
-        return self.box.names.index(self.response)
-
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The entries of a symmetric matrix, row by row from the diagonal on."""
         first, second = np.triu_indices(len(self.columns) + 1)
         return first, second
-
-    def _units(self, columns: Floats) -> tuple[Floats, Floats]:
-        """``(m, k + 1)`` records of length one, and the lengths that they had; ``constant`` keeps these from zero."""
-        rows = [row for place, row in enumerate(columns) if place != self._place]
-        scaled = [(row - centre) / unit for row, (centre, unit) in zip(rows, self.scales, strict=True)]
-        whole = np.stack([np.full(columns.shape[1], self.constant), *scaled], axis=1)
-        lengths = np.linalg.norm(whole, axis=1)
-        return whole / lengths[:, None], lengths
 
     def public_moments(self, records: Any) -> Floats:
         """The mean of ``u u'`` over *public* records, for ``second_moments``; their response is not looked at.

@@ -298,12 +298,20 @@ def load(path: str | os.PathLike[str]) -> Any:
 def from_json(data: Any) -> Any:
     """Rebuild a protocol from plain data: a closed list of kinds."""
     from sfumato.local.density import Density
+    from sfumato.local.generalized import GeneralizedLinear
     from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
     from sfumato.local.risk import RiskMinimization
     from sfumato.local.smooth import SmoothQueries
 
-    every: tuple[type[Protocol], ...] = (Density, SmoothQueries, Marginals, LinearModel, RiskMinimization)
+    every: tuple[type[Protocol], ...] = (
+        Density,
+        SmoothQueries,
+        Marginals,
+        LinearModel,
+        RiskMinimization,
+        GeneralizedLinear,
+    )
     kinds = {kind.kind: kind for kind in every}
     if not isinstance(data, dict) or data.get("format") != "sfumato-protocol":
         raise FileFormatError("not a sfumato protocol")

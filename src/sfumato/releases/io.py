@@ -30,6 +30,7 @@ from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
+from sfumato.releases.collected.model import CollectedModel
 from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.collected.risk import CollectedRisk
 from sfumato.releases.curve import CurveRelease
@@ -56,10 +57,11 @@ _EVERY: tuple[type[Release], ...] = (
     MarginalsRelease,
     CollectedMoments,
     CollectedRisk,
+    CollectedModel,
 )
 _COLLECTED = (
     *(CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind),
-    *(CollectedMoments.kind, CollectedRisk.kind),
+    *(CollectedMoments.kind, CollectedRisk.kind, CollectedModel.kind),
 )
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
@@ -143,8 +145,10 @@ def _check_local(guarantee: Guarantee, kind: str) -> None:
     """Refuse the noise of devices in what no device reported, and a promise that devices do not make."""
     if kind not in _COLLECTED:
         raise ParameterError("the noise of devices is only in what devices reported")
-    plain = Guarantee(guarantee.epsilon, 0.0, None, None, "replace", "row", model="local")
-    if guarantee != plain:
+    # Only copies with Gaussian noise need a delta, and only this kind has them.
+    delta = guarantee.delta if kind == CollectedModel.kind else 0.0
+    plain = Guarantee(guarantee.epsilon, delta, None, None, "replace", "row", model="local")
+    if guarantee != plain or guarantee.epsilon is None:
         raise ParameterError("what devices report is pure, and in the local model")
 
 

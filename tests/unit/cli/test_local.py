@@ -728,3 +728,35 @@ def test_what_a_mean_loss_needs(sfumato, learning, missing):
     places = [place for place, word in enumerate(RISK) if word == missing]
     left = [word for place, word in enumerate(RISK) if not {place, place - 1} & set(places)]
     sfumato("local", "init", *left).failed(2, f"--kind risk needs {missing}")
+
+
+# --- gradients ------------------------------------------------------------------------------------------------------
+
+WALK = ("--kind", "generalized-linear", "--box", "linear.toml", "--epsilon", 4)
+
+
+def test_gradients_from_the_box_to_predictions(sfumato, learning):
+    made = sfumato("local", "init", *WALK, "--response", "sex", "--copies", "gaussian", "--delta", 1e-6, "-o", "p.json")
+    assert "sex from age, bmi by the hinge loss, 2 gaussian copies, 64 steps" in made.out and "(4, 1e-06)-" in made.out
+    assert "compared          3 means of what copies are of" in sfumato("local", "simulate", "p.json", "people.csv").out
+    sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
+    taken = sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato", "--report", "m.html")
+    assert "by one pass of gradients of the hinge loss" in taken.out and "is not known" in taken.out
+    assert "1e-06" in (learning / "m.html").read_text()
+    assert "Predicted sex for 399" in sfumato("predict", "m.sfumato", "people.csv", "-o", "new.csv").out
+    assert len(sfumato("inspect", "m.sfumato", "--json").data["weights"]) == 3
+    assert sfumato("local", "plan", *WALK, "--response", "sex", "--people", 1000).code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "give --response NAME"),
+        (("--response", "sex", "--delta", 1e-6), "delta must be 0 for copies='privunit'"),
+        (("--response", "sex", "--copies", "gaussian"), "delta must lie in"),
+        (("--response", "bmi"), "has categories in column 'sex'"),
+        (("--response", "sex", "--randomizer", "bit"), "there is only one for generalized-linear"),
+    ],
+)
+def test_what_makes_no_gradients(sfumato, learning, args, words):
+    sfumato("local", "init", *WALK, *args).failed(2, words)

@@ -9,7 +9,9 @@ import typer
 from rich.text import Text
 
 from sfumato.cli.local.protocols import (
+    Copies,
     Degree,
+    Delta,
     Interactions,
     Kind,
     Lattice,
@@ -21,6 +23,7 @@ from sfumato.cli.local.protocols import (
     Response,
     Ridge,
     Scale,
+    Steps,
     Ways,
     parameters_of,
     protocol_data,
@@ -62,6 +65,9 @@ def init(
     public: Public = None,
     loss: Loss = None,
     parameter: Parameter = None,
+    copies: Copies = None,
+    delta: Delta = None,
+    steps: Steps = None,
     ridge: Ridge = None,
     range: Range = None,
     people: Guess = None,
@@ -75,7 +81,8 @@ def init(
     shape = shape_of(lattice, degree, interactions, ways, randomizer)
     linear = {"response": response, "scales": scales_of(scale), "public": public}
     risk = {"loss": loss, "parameters": parameters_of(parameter), "ridge": ridge, "range": range_of(range)}
-    given = {**shape, **linear, **risk, "people": people, "users": users, "numbers": numbers}
+    walked = {"copies": copies, "delta": delta, "steps": steps}
+    given = {**shape, **linear, **risk, **walked, "people": people, "users": users, "numbers": numbers}
     protocol = protocol_of(kind, box, epsilon, given)
     check_writable(output, force)
     protocol.save(output)

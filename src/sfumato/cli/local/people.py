@@ -19,6 +19,7 @@ from sfumato.engines.files import is_text
 from sfumato.engines.tables import open_table
 from sfumato.faces.words import counted
 from sfumato.local.density import Density
+from sfumato.local.generalized import GeneralizedLinear
 from sfumato.local.linear import LinearModel
 from sfumato.local.marginals import Marginals
 from sfumato.local.protocol import Protocol
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 
 AT_ONCE = 2**18  # people in a batch
 _MOST_TABLES = 5_000
+_NOBODY = np.zeros(0, dtype=np.uint64)  # what people would tell is no matter of their numbers
 _BLOCK = 2**20  # cosines at a time
 _STEPS = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0])
 
@@ -117,11 +119,20 @@ def compared(protocol: Protocol, release: Any, people: People) -> tuple[Floats, 
         return release.moments[1:], _moments(protocol, columns), "cosine moments"
     if isinstance(protocol, LinearModel):
         return _told(protocol, release.second_moments, release.cross_moments), _true(protocol, columns), "moments"
+    if isinstance(protocol, GeneralizedLinear):
+        mean = sum(protocol.answers(part, _NOBODY).sum(axis=0) for part in _parts(columns)) / columns.shape[1]
+        return release.cross_moments, np.asarray(mean), "means of what copies are of"
     if isinstance(protocol, RiskMinimization):
         return release.coefficients, _losses(protocol, columns), "mean losses"
     assert isinstance(protocol, Marginals)
     found, truth = _cells(protocol, release, columns.astype(np.int64))
     return found, truth, f"cells of tables of {counted(protocol.ways, 'column')}"
+
+
+def _parts(columns: Floats) -> Iterator[Floats]:
+    """Some people at a time."""
+    for start in range(0, columns.shape[1], _BLOCK // 64):
+        yield columns[:, start : start + _BLOCK // 64]
 
 
 def _masses(protocol: Density, columns: Floats) -> Floats:

@@ -11,7 +11,9 @@ from rich.text import Text
 
 import sfumato as sf
 from sfumato.cli.local.protocols import (
+    Copies,
     Degree,
+    Delta,
     Interactions,
     Kind,
     Lattice,
@@ -23,6 +25,7 @@ from sfumato.cli.local.protocols import (
     Response,
     Ridge,
     Scale,
+    Steps,
     Ways,
     load_protocol,
     parameters_of,
@@ -60,6 +63,9 @@ def plan(
     public: Public = None,
     loss: Loss = None,
     parameter: Parameter = None,
+    copies: Copies = None,
+    delta: Delta = None,
+    steps: Steps = None,
     ridge: Ridge = None,
     range: Range = None,
     randomizer: Randomizer = None,
@@ -72,7 +78,8 @@ def plan(
     chosen = kind == "marginals" or (kind == "density" and shape["lattice"] is None)
     linear = {"response": response, "scales": scales_of(scale), "public": public}
     risk = {"loss": loss, "parameters": parameters_of(parameter), "ridge": ridge, "range": range_of(range)}
-    given = {**shape, **linear, **risk, "people": people if chosen else None}
+    walked = {"copies": copies, "delta": delta, "steps": steps}
+    given = {**shape, **linear, **risk, **walked, "people": people if chosen else None}
     if protocol is not None:
         if kind is not None or box is not None or epsilon is not None or any(v is not None for v in given.values()):
             raise ParameterError("give --protocol, or --kind with --box and --epsilon, not both")

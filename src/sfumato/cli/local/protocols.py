@@ -22,6 +22,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "smooth-queries": ("degree", "interactions"),
     "marginals": ("ways", "one_way", "people"),
     "linear-model": ("response", "scales", "public"),
+    "generalized-linear": ("response", "scales", "loss", "degree", "copies", "delta", "steps"),
     "risk": ("loss", "parameters", "lattice", "degree", "response", "ridge", "range"),
 }
 
@@ -29,7 +30,10 @@ File = Annotated[
     Path, typer.Argument(metavar="PROTOCOL", help="A protocol, such as protocol.json.", show_default=False)
 ]
 Kind = Annotated[
-    str | None, typer.Option(metavar="density|smooth-queries|marginals|linear-model|risk", help="What is collected.")
+    str | None,
+    typer.Option(
+        metavar="density|smooth-queries|marginals|linear-model|risk|generalized-linear", help="What is collected."
+    ),
 ]
 Lattice = Annotated[
     str | None,
@@ -40,7 +44,10 @@ Lattice = Annotated[
 ]
 Degree = Annotated[
     str | None,
-    typer.Option(metavar="N|N,N", help="Smooth queries: frequencies along each column; 6. Risk: of the polynomial."),
+    typer.Option(
+        metavar="N|N,N",
+        help="Smooth queries: frequencies along each column; 6. Risk, generalized-linear: of the polynomial.",
+    ),
 ]
 Interactions = Annotated[
     str | None, typer.Option(metavar="full|cross|K", help="Smooth queries: how many columns may interact.")
@@ -59,8 +66,17 @@ Public = Annotated[
     typer.Option(metavar="TABLE", help="Linear model: public records; people then tell of the response alone."),
 ]
 Loss = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Risk: logistic, squared, huber, smoothed-hinge, or own.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Risk: logistic, squared, huber, smoothed-hinge, own. Generalized-linear: hinge, logistic, absolute.",
+    ),
 ]
+Copies = Annotated[
+    str | None, typer.Option(metavar="privunit|gaussian", help="Generalized-linear: what people send; privunit.")
+]
+Steps = Annotated[int | None, typer.Option(metavar="N", help="Generalized-linear: parts of the people; 64.")]
+Delta = Annotated[float | None, typer.Option(metavar="D", help="Generalized-linear, gaussian copies: needs one.")]
 Parameter = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME:LOW:HIGH", help="Risk: one of up to three parameters, called like its column."),
@@ -86,7 +102,7 @@ def load_protocol(path: Path) -> Protocol:
 
 def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given: Mapping[str, Any]) -> Protocol:
     """The protocol that the options describe; None stands for what was not given."""
-    from sfumato.local import density, linear, marginals, risk, smooth
+    from sfumato.local import density, generalized, linear, marginals, risk, smooth
 
     if kind not in KINDS:
         raise ParameterError(f"what is collected? give --kind, one of {', '.join(KINDS)}, got {kind!r}")
@@ -105,6 +121,7 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         "smooth-queries": (smooth.SmoothQueries, smooth.RANDOMIZERS),
         "marginals": (marginals.Marginals, marginals.RANDOMIZERS),
         "linear-model": (linear.LinearModel, ()),
+        "generalized-linear": (generalized.GeneralizedLinear, ()),
         "risk": (risk.RiskMinimization, risk.RANDOMIZERS),
     }
     cls, randomizers = made[kind]
@@ -115,6 +132,8 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         raise ParameterError(f"--randomizer for {kind} is one of {allowed}, got {settings['randomizer']!r}")
     if kind == "linear-model":
         return _linear_model(declared_box(box), epsilon, settings)
+    if kind == "generalized-linear" and "response" not in settings:
+        raise ParameterError("which column is predicted? give --response NAME")
     for name in ("loss", "parameters", "lattice", "degree") if kind == "risk" else ():
         if name not in settings:
             raise ParameterError(f"--kind risk needs --{name.removesuffix('s') if name == 'parameters' else name}")
@@ -216,6 +235,7 @@ def protocol_words(protocol: Protocol) -> str:
     """What a protocol collects, in a few words."""
     from sfumato.faces.words import counted
     from sfumato.local.density import Density
+    from sfumato.local.generalized import GeneralizedLinear
     from sfumato.local.linear import LinearModel
     from sfumato.local.marginals import Marginals
     from sfumato.local.risk import RiskMinimization
@@ -228,6 +248,10 @@ def protocol_words(protocol: Protocol) -> str:
         own = "" if protocol.second_moments is None else ", with public second moments"
         few = ", ".join(protocol.columns) if len(protocol.columns) < 9 else f"{len(protocol.columns)} columns"
         return f"{protocol.response} from {few}{own}"
+    if isinstance(protocol, GeneralizedLinear):
+        few = ", ".join(protocol.columns) if len(protocol.columns) < 9 else f"{len(protocol.columns)} columns"
+        made = f"{protocol.degree + 1} {protocol.copies} copies, {protocol.steps} steps"
+        return f"{protocol.response} from {few} by the {protocol.loss} loss, {made}"
     if isinstance(protocol, RiskMinimization):
         along = f"{' x '.join(map(str, protocol.shape))} values of {', '.join(protocol.parameters.names)}"
         about = "" if protocol.response is None else f" about {protocol.response}"

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from sfumato.bases.unit import read_points
-from sfumato.checks import finite_number, positive_number, probability, true_or_false
+from sfumato.checks import positive_number, probability, true_or_false
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
-from sfumato.releases.base import Release
-from sfumato.releases.collected.density import check_reports
-from sfumato.releases.machine.response import Response
+from sfumato.releases.collected.linear import CollectedLinear
 from sfumato.releases.summary.models import Model
-from sfumato.upwards import Shown
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CollectedMoments(Shown, Release):
+class CollectedMoments(CollectedLinear):
     """Moments of records of length one, ``u = z / |z|``, from which a linear model follows.
 
     Parameters
@@ -34,26 +29,15 @@ class CollectedMoments(Shown, Release):
     second_moments, cross_moments
         The mean of ``u u'`` and of ``y u`` (read-only): unbiased, and so not always those of any people. ``z`` is a
         constant and the scaled columns; y is -1 or 1, or a number times ``constant / |z|``.
-    answer
-        The column that is predicted.
-    scales, constant
-        How records are scaled: public.
     public
         Whether the second moments are those of public records, and hold no noise.
-    reports
-        How many reports they rest on: public.
     """
 
     kind: ClassVar[str] = "collected-moments"
 
-    domain: Box
-    answer: str
     second_moments: Floats
     cross_moments: Floats
-    scales: tuple[tuple[float, float], ...]
-    constant: float
     public: bool
-    reports: int
 
     def __post_init__(self) -> None:
         size = len(self.scales) + 1
@@ -80,29 +64,6 @@ class CollectedMoments(Shown, Release):
         )  # fmt: skip
 
     @property
-    def box(self) -> Box:
-        return self.domain
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that predict."""
-        return tuple(name for name in self.box.names if name != self.answer)
-
-    @property
-    def features(self) -> Box:
-        """The box of the columns that predict."""
-        kinds = dict(zip(self.box.names, self.box.columns, strict=True))
-        return Box({name: kinds[name] for name in self.columns})
-
-    @cached_property
-    def response(self) -> Response:
-        """What is predicted."""
-        kind = self.box.columns[self.box.names.index(self.answer)]
-        if isinstance(kind, Categorical):
-            return Response(self.answer, classes=kind.categories)
-        return Response(self.answer, range=(kind.low, kind.high))
-
-    @property
     def noise_sd(self) -> float:
         """The standard deviation of a number of the moments, from above."""
         return self.law.deviation
@@ -126,16 +87,7 @@ class CollectedMoments(Shown, Release):
         ridge
             Eigenvalues ``l`` of the second moments count as ``(l**2 + ridge**2) / l``; by default as the noise asks.
         """
-        slopes = self._slopes(ridge)
-        units = np.array([unit for _, unit in self.scales])
-        centres = np.array([centre for centre, _ in self.scales])
-        factor, start = 1.0, 0.0
-        if self.response.range is not None:  # what was told is y in [-1, 1], times constant / |z|
-            low, high = self.response.range
-            factor, start = (high - low) / 2 / self.constant, low / 2 + high / 2
-        found = factor * slopes[1:] / units
-        intercept = start + factor * slopes[0] * self.constant - float(found @ centres)
-        return Model("linear", self.answer, self.columns, tuple(found.tolist()), intercept)
+        return self.model_of(self._slopes(ridge), self.constant)  # what was told is y in [-1, 1], times constant / |z|
 
     def _inverse(self, ridge: float | None) -> Floats:
         """The second moments inverted, as far as they are not noise."""
@@ -156,17 +108,6 @@ class CollectedMoments(Shown, Release):
         width = NormalDist().inv_cdf((1 + probability("confidence", confidence)) / 2) * self.noise_sd
         inverse = self._inverse(None)
         return self._slopes()[1:], np.asarray(width * np.linalg.norm(inverse, axis=1))[1:]
-
-    def predict(self, points: ArrayLike, outside: str = "clip") -> NDArray[Any]:
-        """The category, or the number, at ``(m, k)`` points of the columns that predict, in their units.
-
-        Points are moved into the box, as devices move records; ``outside="refuse"`` refuses those outside.
-        """
-        score = self.fit().predict(read_points(self.features, points, outside))
-        if self.response.classes is None:
-            low, high = self.response.range or (-math.inf, math.inf)
-            return np.clip(score, low, high)
-        return np.array(self.response.classes, dtype=object)[(score > 0).astype(np.int64)]
 
     def __repr__(self) -> str:
         return f"<CollectedMoments of {len(self.columns)} columns and {self.answer!r}: {self.guarantee}>"
@@ -189,26 +130,12 @@ class CollectedMoments(Shown, Release):
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
         exact_keys(fields, {"response", "scales", "constant", "public", "reports"}, "the content")
         exact_keys(arrays, {"second_moments", "cross_moments"}, "the file")
-        if fields["response"] not in box.names or box.dimension < 2:
-            raise ParameterError("the response is no column of the box")
-        size = box.dimension
-        told = dict(zip(box.names, box.columns, strict=True))
-        response = told.pop(fields["response"])
-        if isinstance(response, Categorical) and len(response.categories) != 2:
-            raise ParameterError("the response has more than two categories")
-        if any(isinstance(kind, Categorical) for kind in told.values()):
-            raise ParameterError("the columns that predict are numbers")
+        told, size = cls.checked(common, box, fields), box.dimension
+        response = box.columns[box.names.index(told["answer"])]
         second, cross = arrays["second_moments"], arrays["cross_moments"]
         if second.shape != (size, size) or cross.shape != (size,) or not (second == second.T).all():
             raise ParameterError(f"moments of {size} numbers are a symmetric matrix and a vector, the file has others")
         public, numeric = true_or_false("public", fields["public"]), not isinstance(response, Categorical)
         if common["law"].size != size + int(numeric) + (0 if public else size * (size + 1) // 2):
             raise ParameterError("the noise law speaks of another number of moments")
-        if len(fields["scales"]) != size - 1 or any(len(pair) != 2 for pair in fields["scales"]):
-            raise ParameterError("scales are (centre, unit) of every column")
-        scales = tuple((finite_number("a centre", a), positive_number("a unit", b)) for a, b in fields["scales"])
-        check_reports(fields["reports"], common)
-        return cls(
-            **common, domain=box, answer=fields["response"], second_moments=second, cross_moments=cross, scales=scales,
-            constant=positive_number("constant", fields["constant"]), public=public, reports=fields["reports"],
-        )  # fmt: skip
+        return cls(**common, **told, second_moments=second, cross_moments=cross, public=public)

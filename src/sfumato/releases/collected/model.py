@@ -1,0 +1,101 @@
+"""A published linear model that walked once over reports of people's devices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.checks import one_of
+from sfumato.codec import exact_keys
+from sfumato.core.box import Box, Categorical
+from sfumato.errors import ParameterError
+from sfumato.laws import LocalLaw
+from sfumato.releases.collected.linear import CollectedLinear
+from sfumato.releases.summary.models import Model
+
+Floats = NDArray[np.float64]
+
+LOSSES = ("hinge", "logistic", "absolute")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CollectedModel(CollectedLinear):
+    """A linear model of length one at most, by stochastic gradients of copies that people's devices sent.
+
+    Parameters
+    ----------
+    weights
+        Of the constant and the scaled columns (read-only).
+    cross_moments
+        The mean of what copies are of, unbiased (read-only): ``y z / |z|``, or ``(z, y) / |(z, y)|`` for a number.
+    loss
+        Its name.
+    """
+
+    kind: ClassVar[str] = "collected-model"
+
+    weights: Floats
+    cross_moments: Floats
+    loss: str
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "cross_moments"):
+            kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes())
+            object.__setattr__(self, name, kept)
+
+    @classmethod
+    def of(cls, protocol: Any, weights: Floats, cross: Floats, variance: float, reports: int) -> Self:
+        """The release of a protocol's walk; ``variance`` is that of a cross moment."""
+        about = (
+            ("target", "linear model by gradients, collected from devices"),
+            ("response", protocol.response),
+            ("loss", protocol.loss),
+            ("degree", str(protocol.degree)),
+            ("steps", str(protocol.steps)),
+            ("algorithm", str(protocol.algorithm)),
+            ("randomizer", protocol.channel_name),
+            ("gradient of one person", f"deviation {protocol.gradient_deviation:.3g} of each number"),
+            ("reports", str(reports)),
+        )
+        law = LocalLaw(protocol.channel_name, len(cross), math.sqrt(variance))
+        return cls(
+            guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
+            scales=protocol.scales, constant=protocol.constant, reports=reports, weights=weights, cross_moments=cross,
+            loss=protocol.loss,
+        )  # fmt: skip
+
+    def fit(self) -> Model:
+        """The linear model in the columns' units; of two categories, the second is predicted where it is positive."""
+        return self.model_of(self.weights)
+
+    def __repr__(self) -> str:
+        return f"<CollectedModel of {len(self.columns)} columns and {self.answer!r}: {self.guarantee}>"
+
+    # --- as a file --------------------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"weights": self.weights, "cross_moments": self.cross_moments}
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "response": self.answer,
+            "scales": [list(pair) for pair in self.scales],
+            "constant": self.constant,
+            "loss": self.loss,
+            "reports": self.reports,
+        }
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"response", "scales", "constant", "loss", "reports"}, "the content")
+        exact_keys(arrays, {"weights", "cross_moments"}, "the file")
+        told, size = cls.checked(common, box, fields), box.dimension
+        numeric = not isinstance(box.columns[box.names.index(told["answer"])], Categorical)
+        weights, cross = arrays["weights"], arrays["cross_moments"]
+        if weights.shape != (size,) or not cross.shape == (size + int(numeric),) == (common["law"].size,):
+            raise ParameterError(f"a model of {size} numbers has as many weights, the file has others")
+        return cls(**common, **told, weights=weights, cross_moments=cross, loss=one_of("loss", fields["loss"], LOSSES))
