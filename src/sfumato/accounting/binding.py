@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
@@ -84,7 +85,9 @@ def fingerprint(data: Any, salt: str) -> str:
         _add_file(found, data)
     elif isinstance(data, np.ndarray) and data.dtype != object:
         found.update(json.dumps(["array", data.dtype.str, data.shape]).encode())
-        found.update(np.ascontiguousarray(data).data if data.size else b"")
+        plain = np.ascontiguousarray(data)
+        if data.size:  # of moments numpy lends no bytes
+            found.update((plain.view(np.int64) if plain.dtype.kind in "mM" else plain).data)
     else:
         _add_table(found, data)
     return found.hexdigest()
@@ -119,10 +122,11 @@ class _Hashing:
 def _add_table(found: Any, data: Any) -> None:
     found.update(b"table")
     table = _as_arrow(data)
-    if table is None:
-        _add_values(found, _columns_of(data))
+    whole = None if table is None else _in_one_piece(table)
+    if whole is None:
+        _add_values(found, _columns_of(data if table is None else table))
         return
-    table = table.select(sorted(table.column_names)).replace_schema_metadata(None).combine_chunks()
+    table = whole.select(sorted(whole.column_names)).replace_schema_metadata(None)
     with pa.ipc.new_stream(pa.PythonFile(_Hashing(found), mode="w"), table.schema) as writer:
         writer.write_table(table)
 
@@ -131,6 +135,16 @@ def _as_arrow(data: Any) -> Any:
     """The same as a table of Arrow's; None where it is none, or holds objects for which Arrow finds no type."""
     with confined():  # whether it does depends on values
         return pa.table(data)
+    return None
+
+
+def _in_one_piece(table: Any) -> Any:
+    """The same however it was cut; None where Arrow cannot put its pieces together, which depends on values.
+
+    So it is of dictionaries with more entries than their places can tell apart, or with a gap among them.
+    """
+    with suppress(pa.ArrowException):
+        return table.combine_chunks()
     return None
 
 

@@ -72,3 +72,25 @@ def test_errors_tell_nothing_of_the_data(tmp_path):
     with pytest.raises(ParameterTypeError, match="must be a file's path, an array or a table") as caught:
         fingerprint({"secret": 5}, SALT)
     assert "secret" not in str(caught.value)
+
+
+def _pieces_of_dictionaries(*entries):
+    """A column of which each piece has a dictionary of its own, with 8-bit places."""
+    made = [pa.DictionaryArray.from_arrays(pa.array(range(len(own)), pa.int8()), own) for own in entries]
+    return pa.table({"a": pa.chunked_array(made)})
+
+
+def test_dictionaries_need_not_fit_together():
+    """Whether Arrow can put them into one depends on what they hold: how many entries, whether one is missing."""
+    first = pa.array([f"a{place}" for place in range(100)])
+    others = [pa.array([f"b{place}" for place in range(count)]) for count in (20, 100)] + [pa.array(["a", None])]
+    found = [fingerprint(_pieces_of_dictionaries(first, other), SALT) for other in others]
+    assert len({*found}) == len(others)
+    assert found == [fingerprint(_pieces_of_dictionaries(first, other), SALT) for other in others]
+    stream = _pieces_of_dictionaries(first, others[1]).to_reader()
+    assert fingerprint(stream, SALT) == found[1]
+
+
+def test_an_array_of_moments():
+    moments = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[us]")
+    assert len({fingerprint(one, SALT) for one in (moments, moments[::-1], moments[:0], moments.view(np.int64))}) == 4
