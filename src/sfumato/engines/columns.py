@@ -516,3 +516,15 @@ def _pandas_keys() -> dict[type, Callable[[Any], Any]]:
         pandas.Period: lambda value: _several("period", (value.freqstr, value.ordinal)),
         pandas.Interval: lambda value: _several("interval", (value.closed, value.left, value.right)),
     }
+
+
+def unmasked(array: NDArray[Any]) -> NDArray[Any]:
+    """What is masked is missing."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    if array.dtype.kind == "O":
+        plain = np.array(np.ma.getdata(array))
+        plain[np.ma.getmaskarray(array)] = None
+        return plain
+    blank: Any = {"U": "", "M": np.datetime64("NaT")}.get(array.dtype.kind)
+    return np.asarray(np.ma.filled(array_doubles(array), np.nan) if blank is None else np.ma.filled(array, blank))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sfumato.checks import positive_integer
 from sfumato.core.box import Box
@@ -17,6 +18,7 @@ from sfumato.engines.tables import Columns, Table, open_table
 from sfumato.engines.totals import MOST_ROWS, Totals
 
 _HELD = 2**22  # numbers that are read at a time
+_FEW = 8  # one number in so many is not 0: then products of compressed rows are quicker, too
 _KEPT = 2**30  # bytes of features that are kept between passes; what is more is made again in each
 
 
@@ -46,17 +48,20 @@ class MemoryRecords(Sealed):
         """All of them as one table."""
         return self._table
 
-    def blocks(self, features: Features, rows: int) -> Iterator[tuple[int, Values]]:
-        """Features of all records, as they were made in the first pass, and of how many, block by block."""
+    def blocks(self, features: Features, rows: int, compressed: bool = False) -> Iterator[tuple[int, Values]]:
+        """Features of all records, as they were made in the first pass, and of how many, block by block.
+
+        ``compressed`` says whether matrices of which most is 0 may come as compressed rows.
+        """
         if features in self._kept:
-            yield from ((count, _unpacked(values)) for count, values in self._kept[features])
+            yield from ((count, _unpacked(values, compressed)) for count, values in self._kept[features])
             return
         kept: list[tuple[int, Values]] | None = []
         size = 0
         for count, values in self._made(features, rows):
             if kept is not None:
                 kept.append((count, _packed(values)))
-                size += sum(part.nbytes for part in kept[-1][1])
+                size += sum(_bytes(part) for part in kept[-1][1])
                 if size > _KEPT:
                     kept = None
             yield count, values
@@ -86,17 +91,29 @@ def blocks_of(table: Table, features: Features, rows: int) -> Iterator[tuple[int
 
 
 def _packed(values: Values) -> Values:
-    """The same numbers in half the room, where 32 bits hold them exactly: whole numbers of 20 bits are."""
+    """The same numbers in less room: without those that are 0, if most are, or in 32 bits, if these hold them.
+
+    Whole numbers of 20 bits fit 32.
+    """
     found = []
     for part in values:
+        if part.ndim == 2 and part.dtype == np.float64 and np.count_nonzero(part) * _FEW <= part.size:
+            found.append(csr_array(part))
+            continue
         with np.errstate(all="ignore"):  # a warning that depends on values would be an output
             short = part.astype(np.float32) if part.dtype == np.float64 else part
         found.append(short if np.array_equal(short, part, equal_nan=True) else part)
     return found
 
 
-def _unpacked(values: Values) -> Values:
-    return [part.astype(np.float64) if part.dtype == np.float32 else part for part in values]
+def _unpacked(values: Values, compressed: bool) -> Values:
+    plain = [part if compressed or not isinstance(part, csr_array) else part.toarray() for part in values]
+    return [part.astype(np.float64) if part.dtype == np.float32 else part for part in plain]
+
+
+def _bytes(part: Any) -> int:
+    parts = (part.data, part.indices, part.indptr) if isinstance(part, csr_array) else (part,)
+    return sum(one.nbytes for one in parts)
 
 
 @dataclass(frozen=True)
@@ -127,7 +144,7 @@ class MemoryEngine:
             for columns in records.whole().batches(one.box, rows):
                 one.add(totals.part(len(columns[0])), columns)
         else:
-            for count, block in records.blocks(features, rows):
+            for count, block in records.blocks(features, rows, getattr(one, "compressed", False)):
                 one.add(totals.part(count), block)
         return totals
 

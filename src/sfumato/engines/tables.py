@@ -1,4 +1,4 @@
-"""Any table in: numpy, an (X, y) pair, pandas, polars, pyarrow, a dict of columns, a stream, a path to CSV or Parquet.
+"""Any table in: numpy, sparse rows, an (X, y) pair, pandas, polars, pyarrow, a dict, a stream, a path to a file.
 
 Only the schema may raise. Whatever the *values* are, reading succeeds, and each record is read by a rule that
 looks at that record alone and leaves it in its place: an error, a type or an order that depends on a value is an unpaid
@@ -27,7 +27,6 @@ from sfumato.engines import frames
 from sfumato.engines.columns import (
     Coded,
     array_coded,
-    array_doubles,
     arrow_coded,
     as_arrow,
     check_kind,
@@ -42,6 +41,7 @@ from sfumato.engines.columns import (
     read_series,
     read_values,
     tabular,
+    unmasked,
 )
 from sfumato.engines.files import (
     Csv,
@@ -54,6 +54,7 @@ from sfumato.engines.files import (
     without_views,
 )
 from sfumato.engines.persons import rows_kept
+from sfumato.engines.sparse import check_sparse, is_sparse, plain_rows
 from sfumato.errors import ParameterTypeError, SchemaError
 from sfumato.values import collected, is_mapping, letters, objects, type_word
 
@@ -117,7 +118,7 @@ class ArrayTable(Table):
     """An array whose columns have the names of a box, or an ``(X, y)`` pair: y is any column that X does not have."""
 
     def __init__(self, native: Any, box: Box) -> None:
-        super().__init__(native, len(native[0] if isinstance(native, tuple) else native))
+        super().__init__(native, (native[0] if isinstance(native, tuple) else native).shape[0])
         self._names, self._box = list(box.names), box
 
     @cached_property
@@ -138,7 +139,7 @@ class ArrayTable(Table):
             raise SchemaError(
                 f"an array has no column {others[-1]!r}; pass an (X, y) pair, or a table with that column"
             )
-        matrix = np.asarray(array if array.ndim == 2 else array[:, None])
+        matrix = array if is_sparse(array) else np.asarray(array if array.ndim == 2 else array[:, None])
         if matrix.shape[1:] != (len(self._names),):
             raise SchemaError(f"the box has {len(self._names)} columns, the array has {matrix.shape[1]}")
         wanted = {holding(kinds[name]) for name in box.names if name not in others}
@@ -147,11 +148,14 @@ class ArrayTable(Table):
                 f"the array must hold the columns {tuple(self._names)} as real numbers (datetime64 where all are "
                 f"dates), its dtype is {type_word(array.dtype)}"
             )
-        columns = {name: matrix[:, self._names.index(name)] for name in box.names if name not in others}
-        columns |= {name: self._response(y, kinds[name]) for name in others}
-        for start in range(0, len(matrix), rows):
-            part = [(columns[name][start : start + rows], kind) for name, kind in kinds.items()]
-            yield [read_array(values, kind) for values, kind in part]
+        places = {name: place for place, name in enumerate(self._names) if name in kinds}
+        answers = {name: self._response(y, kinds[name]) for name in others}
+        for start in range(0, self.rows, rows):
+            end = min(start + rows, self.rows)
+            block = plain_rows(matrix, start, end) if is_sparse(matrix) else matrix[start:end]
+            columns = {name: block[:, place] for name, place in places.items()}
+            columns |= {name: values[start:end] for name, values in answers.items()}
+            yield [read_array(columns[name], kind) for name, kind in kinds.items()]
 
     def _response(self, y: Any, kind: Column) -> NDArray[Any]:
         y = y.reshape(-1) if y.ndim == 2 else y
@@ -403,6 +407,9 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
         return _open_pair(data, box, unit)
     if isinstance(data, np.ndarray):
         return _open_array(data, box, unit)
+    if is_sparse(data):
+        check_sparse(data, "data", isinstance(unit, Person))
+        return ArrayTable(data, box)
     if isinstance(data, str | os.PathLike | Csv):
         table: FileTable | NamedTable = _open_path(data, declared, needed, unit)
     elif is_mapping(data):
@@ -558,14 +565,16 @@ def _open_pair(pair: tuple[Any, ...], box: Box, unit: Unit) -> Table:
     first, second = pair
     for name, part in (("X", first), ("y", second)):
         # A list has no type of its own: one value would decide how all others are read.
-        if not isinstance(part, np.ndarray) or part.dtype.kind not in "iufbMU":
+        if name == "X" and is_sparse(part):
+            check_sparse(part, "X")
+        elif not isinstance(part, np.ndarray) or part.dtype.kind not in "iufbMU":
             kind = f"an array of {type_word(part.dtype)}" if isinstance(part, np.ndarray) else type(part).__name__
             raise ParameterTypeError(f"{name} must be a numpy array of numbers or text, got {kind}")
-    if first.ndim == 0 or second.ndim == 0 or len(first) != len(second):
+    if first.ndim == 0 or second.ndim == 0 or first.shape[0] != len(second):
         raise SchemaError("X and y must have as many rows as each other")
     if isinstance(unit, Person):
         raise SchemaError("an (X, y) pair has no column to tell persons apart; pass a table")
-    return ArrayTable((_unmasked(first), _unmasked(second)), box)
+    return ArrayTable((unmasked(first), unmasked(second)), box)
 
 
 def _open_array(array: NDArray[Any], box: Box, unit: Unit) -> Table:
@@ -575,7 +584,7 @@ def _open_array(array: NDArray[Any], box: Box, unit: Unit) -> Table:
             "an array must be 1-D or 2-D real numbers (datetime64 for a box of dates), "
             f"got {array.ndim}-D, dtype {type_word(array.dtype)}"
         )
-    table = ArrayTable(_unmasked(array), box)
+    table = ArrayTable(unmasked(array), box)
     if not isinstance(unit, Person):
         return table
     if isinstance(unit.column, str) or array.ndim != 2 or not 0 <= unit.column < array.shape[1]:
@@ -585,16 +594,4 @@ def _open_array(array: NDArray[Any], box: Box, unit: Unit) -> Table:
     kinds.pop(box.names[unit.column] if fits else "", None)
     names, hidden = np.asarray(array)[:, unit.column], np.ma.getmaskarray(array)[:, unit.column]
     kept = rows_kept(unit, [array_coded(names, hidden)], kinds, table.batches)
-    return ArrayTable(_unmasked(array[kept]), box)
-
-
-def _unmasked(array: NDArray[Any]) -> NDArray[Any]:
-    """What is masked is missing."""
-    if not isinstance(array, np.ma.MaskedArray):
-        return array
-    if array.dtype.kind == "O":
-        plain = np.array(np.ma.getdata(array))
-        plain[np.ma.getmaskarray(array)] = None
-        return plain
-    blank: Any = {"U": "", "M": np.datetime64("NaT")}.get(array.dtype.kind)
-    return np.asarray(np.ma.filled(array_doubles(array), np.nan) if blank is None else np.ma.filled(array, blank))
+    return ArrayTable(unmasked(array[kept]), box)

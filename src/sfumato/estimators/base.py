@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     _by_name: bool
+    _sparse: ClassVar[bool] = False  # whether X may be a sparse matrix
 
     def _remember(self, released: Any, features: Features, by_name: bool) -> None:
         """Take over what was published; only here does a fit change the estimator."""
@@ -40,7 +41,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
         ``depth`` is how far down the stack, from the check of names, the caller is whom a warning concerns.
         """
-        features, box = read_features(data, self.n_features_in_), self.release_.box
+        features, box = read_features(data, self.n_features_in_, self._sparse), self.release_.box
         check_rows(features)
         if features.names is None or not self._by_name:
             known = getattr(self, "feature_names_in_", None)
@@ -51,6 +52,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan, tags.input_tags.sparse = True, self._sparse
         tags.non_deterministic = True
         return tags

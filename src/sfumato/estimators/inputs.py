@@ -16,7 +16,6 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sfumato.checks import did_you_mean
 from sfumato.core.box import Box, Categorical, Column, Date
@@ -24,6 +23,7 @@ from sfumato.dates import as_moments
 from sfumato.engines.cells import positions
 from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
+from sfumato.engines.sparse import check_sparse, is_sparse
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.values import collected, doubles, is_mapping, rows_of, silently, type_word
@@ -43,7 +43,7 @@ class Features:
 
     def table(self, box: Box) -> Any:
         """The data, with the names of the box where their columns have none."""
-        if self.names is not None or isinstance(self.data, np.ndarray):
+        if self.names is not None or isinstance(self.data, np.ndarray) or is_sparse(self.data):
             return self.data
         return self.data.set_axis(list(box.names), axis=1)  # only frames like pandas' have such columns
 
@@ -61,7 +61,7 @@ class Features:
 
     def labelled(self, box: Box, name: str, response: NDArray[Any]) -> Any:
         """The records together with y: a pair of arrays, or a table where a column is text."""
-        if isinstance(self.data, np.ndarray):
+        if isinstance(self.data, np.ndarray) or is_sparse(self.data):
             return self.data, response
         columns = self.columns(box)
         if any(is_text(kind) for kind in box.columns):
@@ -78,13 +78,17 @@ def declared_texts(values: Any, column: Column) -> NDArray[np.str_]:
     return np.array([*categories, undeclared])[positions(values, column)]
 
 
-def read_features(data: Any, width: int | None = None) -> Features:
+def read_features(data: Any, width: int | None = None, sparse: bool = False) -> Features:
     """Look at the shape, the type and the column names of X, and at nothing else.
 
     A list of rows has no shape of its own, as one record would decide on it: ``width`` is the public number of columns.
+    ``sparse`` says whether compressed rows will do.
     """
-    if sparse.issparse(data):
-        raise ParameterTypeError("X must be dense: a sparse matrix is not a table of records")
+    if is_sparse(data):
+        if not sparse:
+            raise ParameterTypeError("X must be dense: sparse matrices are for linear and kernel learners")
+        check_sparse(data, "X")
+        return Features(data, None, *data.shape)
     data = tabular(collected(data))
     if is_mapping(data):
         return _dict_features(data)

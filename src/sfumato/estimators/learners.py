@@ -62,7 +62,7 @@ class PrivateSupervised(PrivateEstimator, ABC):
         privacy = Privacy(epsilon=self.epsilon, delta=self.delta, neighbours=self.neighbours)
         declared = self._declared()
         basis, target = self._basis(), self._target(declared)
-        features = read_features(X, declared_width(self.bounds))
+        features = read_features(X, declared_width(self.bounds), self._sparse)
         box, by_name = public_box(self.bounds, features)
         box = self._domain(box)
         if self.neighbours == "replace":  # else the number of rows is private
@@ -131,6 +131,7 @@ class PrivateLearner(PrivateSupervised):
     C: float | str
     max_norm: float | None
     mechanism: str
+    _sparse = True
 
     def _target(self, declared: dict[str, Any]) -> KernelMachine:
         settings: dict[str, Any] = {"mechanism": self.mechanism, "expected_rows": self.expected_rows}

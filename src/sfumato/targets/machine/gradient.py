@@ -7,9 +7,11 @@ exact in doubles (docs/proofs/solver.md, Theorem 3).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sfumato.bases.machine.losses import Loss, SmoothedHinge
 from sfumato.core.box import Box
@@ -31,9 +33,13 @@ SHARP = 2.0**-6  # a hinge that is rounded over less than this
 
 
 class OverFeatures:
-    """A pass that reads what features were made of the records."""
+    """A pass that reads what features were made of the records; ``compressed``: it takes them as compressed rows, too.
+
+    Sums of whole numbers below 2**53 are the same either way.
+    """
 
     features: Features
+    compressed: ClassVar[bool] = False
 
     @property
     def box(self) -> Box:
@@ -70,6 +76,7 @@ class Gradient(OverFeatures):
     unit: tuple[float, ...]
     tables: int = 0
     offsets: tuple[float, ...] = ()
+    compressed = True
     largest = 2**40  # features and slices of slopes have 20 bits
 
     @property
@@ -135,6 +142,7 @@ class ClippedGradient(OverFeatures):
     weights: bytes
     unit: float
     offsets: tuple[float, ...] = ()
+    compressed = True
     largest = 2**38
 
     @property
@@ -154,7 +162,7 @@ class ClippedGradient(OverFeatures):
             slope = np.clip(self.loss.slope(at), -self.top, self.top) * sign
             whole = np.rint(np.nan_to_num(slope, nan=0.0) * (2.0**self.bits / self.top))
             steep = np.sqrt(np.square(whole).sum(axis=1))
-            long = np.sqrt(np.einsum("ij,ij->i", features, features))
+            long = np.sqrt(_squared_norms(features))
             # A product of roots is right to 2**-51; floors only make it shorter.
             shorter = np.minimum(1.0, self.budget * (1 - 2.0**-40) / np.maximum(steep * long, 1.0))
         total += -(np.trunc(whole * shorter[:, None]).T @ features).astype(np.int64).ravel()
@@ -233,7 +241,14 @@ def _dual_slack(at: Floats, slope: Floats, sign: Floats, steps: float) -> Intege
     return total
 
 
-def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
+def _squared_norms(features: Any) -> Floats:
+    """Of each row; exact."""
+    if isinstance(features, csr_array):
+        return np.asarray(features.multiply(features).sum(axis=1))
+    return np.asarray(np.einsum("ij,ij->i", features, features))
+
+
+def _add_curvature(total: Integers, features: Any, roots: Floats) -> None:
     """Products of features that are scaled by the root of their bend, and rounded: whole numbers of 20 bits again.
 
     With three tables what was rounded away follows, 20 bits more: a sharp hinge bends at few records, whose differences
@@ -242,6 +257,9 @@ def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
     several = len(total) > 1
     for k, root in enumerate(roots.T):
         rows = root > (2.0**-31 if several else 2.0**-21)  # of the others next to nothing is left, or nothing at all
+        if isinstance(features, csr_array):
+            _add_compressed(total[:, k], features, np.where(rows, root, 0.0))
+            continue
         if np.count_nonzero(rows) < len(rows) // 2:
             part = features[rows] * root[rows, None]
         else:  # they count for nothing here too: what a record adds depends on itself alone
@@ -255,3 +273,17 @@ def _add_curvature(total: Integers, features: Floats, roots: Floats) -> None:
             cross = whole.T @ rest
             total[1, k] += (cross + cross.T).astype(np.int64)
             total[2, k] += (rest.T @ rest).astype(np.int64)
+
+
+def _add_compressed(total: Integers, features: csr_array, root: Floats) -> None:
+    """The same of one output, of compressed rows."""
+    part = features.data * np.repeat(root, np.diff(features.indptr))
+    whole = features.copy()
+    whole.data = np.rint(part)
+    total[0] += (whole.T @ whole).toarray().astype(np.int64)
+    if len(total) > 1:
+        rest = features.copy()
+        rest.data = np.rint((part - whole.data) * SLOPE)
+        cross = (whole.T @ rest).toarray()
+        total[1] += (cross + cross.T).astype(np.int64)
+        total[2] += (rest.T @ rest).toarray().astype(np.int64)
