@@ -51,7 +51,13 @@ _LABELS = {
         "error that depends on it would be an unpaid release"
     ),
 }
-_CLASSIFIERS = {**_LEARNERS, **_LABELS, "check_decision_proba_consistency": _CLASSES}
+_CLASSIFIERS = {
+    **_LEARNERS,
+    **_LABELS,
+    "check_decision_proba_consistency": _CLASSES,
+    "check_estimator_sparse_array": _CLASSES,
+    "check_estimator_sparse_matrix": _CLASSES,
+}
 
 EXPECTED_FAILED_CHECKS: dict[str, dict[str, str]] = {
     "PrivateKernelDensity": _LATTICE,

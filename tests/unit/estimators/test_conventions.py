@@ -104,6 +104,8 @@ WORDS = {
     "check_regressors_train": "X is a list of rows",
     "check_classifiers_train": "",  # a bare assertion about the shape of the decision function
     "check_decision_proba_consistency": "Arrays are not equal",
+    "check_estimator_sparse_array": "on sparse data",  # a bare assertion about the shape of the probabilities
+    "check_estimator_sparse_matrix": "on sparse data",
 }
 
 
