@@ -319,9 +319,8 @@ def release(
     target
         What to publish: ``sf.KDE(bandwidth=2.5)``, ``sf.Statistic("mean", "age")``, ``sf.BlackBox(...)``.
     data
-        A numpy array, a sparse matrix (csr), an ``(X, y)`` pair, a pandas, polars, pyarrow (or any Arrow) table or
-        column, a LazyFrame, a dict of columns (arrays, series or lists), a CSV or Parquet file's path, a Dask or Spark
-        DataFrame.
+        A numpy or sparse (csr) array, an ``(X, y)`` pair, a pandas, polars, pyarrow (or any Arrow) table or column, a
+        LazyFrame, a dict of columns (arrays, series, lists), a CSV or Parquet file's path, a Dask or Spark DataFrame.
     box
         The public domain of the function. Bounds are never inferred.
     privacy
