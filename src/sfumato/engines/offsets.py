@@ -14,6 +14,7 @@ from typing import Any
 
 _SCHEMA = b"ARROW:schema"
 _MAGIC = b"PAR1"
+_VALUE = b"\x18"  # what stands between the name and the value of a pair in a footer
 
 
 def is_narrow(kind: Any, inside: bool = False) -> bool:
@@ -65,9 +66,11 @@ def wide_metadata(path: str, metadata: Any) -> Any:
         schema = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(told)))
         fields = [field.with_type(widened(field.type)) for field in schema]
         wide = base64.b64encode(pa.schema(fields, schema.metadata).serialize().to_pybytes())
-        foot = _footer(path)
-        if foot.count(_counted(told)) == 1:
-            foot = foot.replace(_counted(told), _counted(wide))
+        name = _counted(_SCHEMA) + _VALUE
+        # The last: before the pairs stand the least and the largest values of columns, and a record may hold anything.
+        before, found, after = _footer(path).rpartition(name + _counted(told))
+        if found:
+            foot = before + name + _counted(wide) + after
             return parquet.read_metadata(pa.BufferReader(_MAGIC + foot + len(foot).to_bytes(4, "little") + _MAGIC))
     return metadata
 

@@ -56,6 +56,25 @@ def test_where_offsets_stay_narrow_a_file_is_refused_by_its_type(tmp_path, monke
         open_table(path, AGE, "row")
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["the schema", "the pair with its name"])
+def test_a_record_may_hold_what_the_footer_says(whole, tmp_path):
+    """Least and largest values of columns stand in the footer, too: a text like the schema had the file refused."""
+    path = str(tmp_path / "t.parquet")
+
+    def written(note):
+        table = pa.table({"age": [1.0, 2.0], "note": [b"\x00", note], "nested": NESTED["list of texts"]})
+        parquet.write_table(table, path)
+        return open_table(path, AGE, "row").native
+
+    usual = written(b"usual")
+    told = parquet.read_metadata(path).metadata[b"ARROW:schema"]
+    note = offsets._counted(b"ARROW:schema") + b"\x18" + offsets._counted(told) if whole else told
+    found = written(note)
+    assert offsets._footer(path).count(note) > whole  # or nothing was tried
+    assert found.schema == usual.schema
+    assert found.column("note").to_pylist() == [b"\x00", note]
+
+
 @pytest.mark.parametrize("told", [b"not base64", base64.b64encode(b"no schema"), b""])
 def test_a_schema_that_is_none_is_left_to_the_reader(told, tmp_path):
     path = str(tmp_path / "t.parquet")
