@@ -9,7 +9,6 @@ import os
 
 import pandas as pd
 from pyspark.sql import SparkSession
-from pyspark.sql.connect.client import DefaultChannelBuilder
 
 import sfumato as sf
 from contracts.folding import LINE, PURE, passes_of, table
@@ -30,6 +29,8 @@ OPTIONS = {
 
 def client():
     """A server of two threads on this machine, at a port that is free, and a session that knows its address alone."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder  # pytest imports this module too: not everybody has it
+
     os.environ |= {"SPARK_TESTING": "1", "SPARK_CONNECT_AUTHENTICATE_TOKEN": "not-a-secret"}
     builder = SparkSession.builder.remote("local[2]")
     for name, value in OPTIONS.items():

@@ -9,8 +9,8 @@ import numpy as np
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 
-_NORMS = {
-    "linf": lambda v: float(np.abs(v).max()),
+NORMS = {
+    "linf": lambda v: float(np.abs(v).max(initial=0)),
     "l1": lambda v: float(np.abs(v).sum()),
     "l2": lambda v: float(np.linalg.norm(v)),
     "flow": lambda v: float(np.abs(v).sum() + abs(v.sum())),
@@ -43,7 +43,7 @@ def hunt(
     blind to how the statistic works: it moves the changed record, then the others, keeping what is worse.
     """
     rng = np.random.default_rng(seed)
-    measure = _NORMS[norm]
+    measure = NORMS[norm]
     best = Hunt(-1.0, np.empty(0), np.empty(0))
 
     def distance(first: np.ndarray, second: np.ndarray) -> float:

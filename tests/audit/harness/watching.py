@@ -22,6 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from harness.doors import Door
+from harness.hunter import NORMS
 from harness.reading import Container
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private
@@ -190,13 +191,6 @@ def _chain(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
-_NORMS = {
-    "linf": lambda v: float(np.abs(v).max(initial=0)),
-    "l1": lambda v: float(np.abs(v).sum()),
-    "l2": lambda v: float(np.linalg.norm(v)),
-}
-
-
 def differences(first: Outcome, second: Outcome, bounded: bool = True) -> list[str]:
     """What tells two neighbouring tables apart beyond what was paid for."""
     found = []
@@ -209,7 +203,7 @@ def differences(first: Outcome, second: Outcome, bounded: bool = True) -> list[s
             continue
         with np.errstate(all="ignore"):
             apart = np.where(one == other, 0, one - other)  # infinities, too
-        distance = _NORMS[norm](apart)
+        distance = NORMS[norm](apart)
         if not distance <= bound * (1 + 1e-12):
             found.append(f"private numbers are {distance:g} apart in {norm}, certified {bound:g}")
     return found
