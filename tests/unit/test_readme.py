@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sfumato import demo
 from sfumato.cli.app import app
-from sfumato.cli.demo import ACCOUNT
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
@@ -22,15 +20,10 @@ LINES = [line for language, text in BLOCKS if not language for line in text.spli
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """What ``make demo`` leaves, without the pictures."""
+    """What ``make demo`` leaves."""
     made = tmp_path_factory.mktemp("demo")
-    for name, text in {"cohort.csv": demo.cohort_csv(), "columns.toml": demo.BOX}.items():
-        (made / name).write_text(text)
-    (made / "points.csv").write_text(demo.POINTS)
-    (made / "new.csv").write_text(demo.NEW)
-    import sfumato as sf
-
-    sf.Ledger(made / "budget.db").account(ACCOUNT, limit=sf.Privacy(epsilon=3.0, delta=1e-6))
+    result = CliRunner().invoke(app, ["demo", "--folder", str(made)])
+    assert result.exit_code == 0, result.output
     return made
 
 
