@@ -23,6 +23,7 @@ from sfumato.releases.summary.summary import SummaryRelease
 
 _FAR = 3  # standard deviations that noise seldom goes to one side
 _FEW = 100  # one row in so many is next to none
+_RARE = 20  # one record in so many is rare
 _QUIET, _BEYOND, _TELLING = 0.03, 4, 4  # noise of moments that can be told from -1/3; how far it goes; how many tell
 _MEND = "are these columns numbers in the data, and are categories spelt as there?"
 
@@ -57,6 +58,10 @@ class Presence(NamedTuple):
     def tells(self) -> bool:
         """Whether there are rows enough: the number of fewer would often look like none, if all of them count."""
         return self.rows is None or self.rows >= 3 * _FAR * self.unsure
+
+    def clear_of(self, many: float) -> bool:
+        """Whether noise is small beside so many records: a group that looks like none is then a rare one."""
+        return _FAR * self.unsure <= many / _RARE
 
     @property
     def words(self) -> str:

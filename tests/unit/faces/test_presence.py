@@ -143,6 +143,8 @@ def test_a_class_that_a_learner_counted_none_of(no_noise):
     assert "of sex M (sex M: " in words
     few = THERE[:20]  # their noise is larger than they are
     assert heard("learner", few, GRANTS[0]) == []
+    some = THERE[:400].assign(sex=["M"] * 80 + ["F"] * 320)  # a fifth is not next to none, and noise would hide it
+    assert heard("learner", some, GRANTS[0]) == []
 
 
 def test_a_column_of_text_that_was_declared_a_number(tmp_path, no_noise):
