@@ -47,7 +47,7 @@ class Device:
     def __init__(self, text):
         self.protocol = json.loads(text, object_pairs_hook=self.once)
         assert self.protocol["format"] == "sfumato-protocol" and self.protocol["version"] == 2
-        assert self.protocol["randomizer"] in ("bit", "subset", "privunit")
+        assert self.protocol["randomizer"] in ("bit", "subset", "privunit", "privunit-copies", "gaussian-copies")
         canonical = json.dumps(self.protocol, sort_keys=True, separators=(",", ":"))
         self.fingerprint = hashlib.sha256(canonical.encode()).digest()[:8]
         self.box, self.own = self.protocol["box"], self.protocol["parameters"]
@@ -152,6 +152,26 @@ class Device:
         parity = sum((values[j] & mask).bit_count() for j, mask in chosen) & 1
         return sum(map(len, groups[: order - 1])) + place, parity
 
+    def loss(self, record, question):
+        """What a person tells of the own loss at a lattice point, before the private step."""
+        own, at, scaled = self.own, [], {}
+        shape = (
+            own["lattice"] if isinstance(own["lattice"], list) else [own["lattice"]] * len(own["parameters"]["columns"])
+        )
+        for count, column in reversed(list(zip(shape, own["parameters"]["columns"], strict=True))):
+            question, i = divmod(question, count)
+            t = i / (count - 1) if "bernstein" in own else (1 - math.cos(math.pi * (i + 0.5) / count)) / 2
+            at.insert(0, (column["name"], column["low"] + t * (column["high"] - column["low"])))
+        for column, value in zip(self.box, record, strict=True):
+            v = self.within(column, value)
+            number = column["kind"] != "categorical"
+            scaled[column["name"]] = (
+                2 * ((v - column["low"]) / (column["high"] - column["low"])) - 1 if number else 2.0 * v - 1
+            )
+        f, y = sum(w * scaled.get(name, 1.0) for name, w in at), scaled[own["response"]]
+        told = {"logistic": math.log1p(math.exp(-y * f)), "huber": math.sqrt(1 + (f - y) ** 2) - 1}[own["loss"]]
+        return min(1.0, max(0.0, (told - own["range"][0]) / (own["range"][1] - own["range"][0])))
+
     def vector(self, record):
         """What a linear model's device tells of a record, before the private step."""
         own, values = self.own, [self.within(column, value) for column, value in zip(self.box, record, strict=True)]
@@ -159,6 +179,11 @@ class Device:
         response, kind = values.pop(place), self.box[place]
         z = [own["constant"], *((v - c) / u for v, (c, u) in zip(values, own["scales"], strict=True))]
         length = math.sqrt(sum(x * x for x in z))
+        if self.protocol["kind"] == "generalized-linear":
+            if kind["kind"] == "categorical":
+                return [(2.0 * response - 1) * x / length for x in z]
+            z.append(2 * ((response - kind["low"]) / (kind["high"] - kind["low"])) - 1)
+            return [x / math.sqrt(sum(x * x for x in z)) for x in z]
         u, rest = [x / length for x in z], []
         if kind["kind"] == "categorical":
             y = 2.0 * response - 1
@@ -290,6 +315,13 @@ def test_vectors_of_the_device():
     for name, record, vector in vectors("vector"):
         found = Device(TEXTS[name]).vector(record)
         assert found == pytest.approx(vector, abs=1e-11) and sum(x * x for x in found) == pytest.approx(1)
+
+
+def test_losses_of_the_device():
+    for name, record, user, question, answer in vectors("loss"):
+        own = Device(TEXTS[name])
+        assert own.below(own.word(user, 0), math.prod(np.atleast_1d(own.own["lattice"]).tolist())) == question
+        assert own.loss(record, question) == pytest.approx(answer, abs=1e-11)
 
 
 def test_turns_of_the_device_are_taken_and_the_estimates_come_out_right():
