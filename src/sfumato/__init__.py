@@ -44,11 +44,13 @@ if TYPE_CHECKING:
     from sfumato.releases.summary.answers import Answer
     from sfumato.releases.summary.models import Model
     from sfumato.releases.summary.summary import SummaryRelease
+    from sfumato.releases.synthetic.table import TableRelease
     from sfumato.releases.value import ValueRelease
     from sfumato.sampler.estimate import sample_sensitivity
     from sfumato.sampler.plans import SamplerPlan, sampler_plan
     from sfumato.selection import AboveThreshold, select
     from sfumato.summary import summarize
+    from sfumato.synthesizing import synthesize
     from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
     from sfumato.targets.density.density import KDE
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from sfumato.targets.priestley_chao import PriestleyChao
     from sfumato.targets.sampled import SampledCertificate
     from sfumato.targets.statistic import Statistic
+    from sfumato.targets.tables import TableMoments
 
 # Where each public name lives. Nothing is imported before it is asked for.
 _HOMES = {
@@ -117,6 +120,8 @@ _HOMES = {
     "Statistic": "targets.statistic",
     "Step": "bases.lattice.bernstein",
     "SummaryRelease": "releases.summary.summary",
+    "TableMoments": "targets.tables",
+    "TableRelease": "releases.synthetic.table",
     "Target": "targets.base",
     "Tuned": "targets.density.tuned",
     "UserKernel": "bases.machine.kernels",
@@ -132,6 +137,7 @@ _HOMES = {
     "sampler_plan": "sampler.plans",
     "select": "selection",
     "summarize": "summary",
+    "synthesize": "synthesizing",
 }
 
 __all__ = [
@@ -188,6 +194,8 @@ __all__ = [
     "Statistic",
     "Step",
     "SummaryRelease",
+    "TableMoments",
+    "TableRelease",
     "Target",
     "Tuned",
     "UserKernel",
@@ -209,6 +217,7 @@ __all__ = [
     "sampler_plan",
     "select",
     "summarize",
+    "synthesize",
 ]
 
 

@@ -40,7 +40,7 @@ LAYERS = [
     {"accounting", "engines", "oracles"},
     {"targets"},
     {"pipeline", "noise", "selection", "paid_choice", "rehearsal"},
-    {"boxfile", "demo", "sampler", "bounds", "summary", "local"},
+    {"boxfile", "demo", "sampler", "bounds", "summary", "synthesizing", "local"},
     {"drawing", "pages", "estimators"},
     {"cli"},
 ]
@@ -210,6 +210,7 @@ RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets
 SIMULATION = {
     "bases/density/prediction.py",
     "releases/rows.py",
+    "releases/synthetic/rows.py",
     "releases/uncertainty.py",
     "releases/density/distribution.py",
     "demo.py",
@@ -311,6 +312,7 @@ def test_private_vectors_are_opened_by_the_door_only():
         "moments",
         "nadaraya_watson",
         "naive_bayes",
+        "tables",
     )
     assert opened == {"engines/totals.py", *(f"targets/{name}.py" for name in (*targets, "statistic"))}
 

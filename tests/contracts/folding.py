@@ -49,6 +49,8 @@ FOLDING = {
     "densities": (sf.KDE(1.0, by="t"), sf.Box({"a": (0, 10), "t": sf.Categorical(["f", "m"])}), ADDING),
     "moments": (sf.CosineMoments(4), MIXED, PURE),
     "moments of pairs": (sf.CosineMoments(interactions=2), PLANE, ADDING),
+    "tables": (sf.TableMoments("t"), MIXED, PURE),
+    "tables of pairs": (sf.TableMoments(shares={"means": 0.5, "pairs": 0.5}), PLANE, ADDING),
     "curve": (sf.NadarayaWatson(1.0, response="y", range=(0, 10)), LINE, PURE),
     "naive Bayes": (sf.NaiveBayes("t", ["f", "m"]), PLANE, PURE),
     "normal naive Bayes": (sf.NaiveBayes("g", [0, 1], likelihood="normal"), PLANE, ADDING),

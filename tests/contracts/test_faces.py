@@ -31,7 +31,7 @@ pytest.importorskip("jinja2")
 # One of each face by default, all golden releases with the slow tests.
 QUICK = {
     *("pure", "derivative", "density", "grouped-density", "curve", "machine-linear", "naive-bayes-normal"),
-    *("value-mean", "value-median", "value-histogram", "value-bounds", "value-random", "summary"),
+    *("value-mean", "value-median", "value-histogram", "value-bounds", "value-random", "summary", "table"),
     *("collected-density-line", "collected-marginals", "collected-summary", "collected-moments"),
     *("collected-risk", "collected-model"),
 }

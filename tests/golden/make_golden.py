@@ -257,6 +257,25 @@ def summaries():
     yield "summary-cross", made(sf.CosineMoments(6, interactions="cross"), mixed, sf.Privacy(rho=0.25), 5000)
 
 
+def tables():
+    """A synthetic table: class means of a few kinds of columns, spreads, one pair, and something like noise."""
+    box = sf.Box(
+        {"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "bmi": (10, 60), "visits": sf.Integer(0, 9),
+         "hour": sf.Periodic(0, 24), "grade": sf.Categorical([1, 2, 3])}
+    )  # fmt: skip
+    shares = {"means": 0.5, "norm": 0.1, "spreads": 0.2, "pairs": 0.2}
+    target, privacy = sf.TableMoments("sex", shares, rows=60, seed=7), sf.Privacy(epsilon=1.0)
+    basis = target.choose_basis(box, 5000, privacy)
+    law, promised = calibrate(target.certificate(basis, box, 5000, privacy), basis.size(box), privacy)
+    units = np.concatenate(
+        [np.full(sum(sizes), basis.unit(word, box) * law.step) for word, sizes in basis.sizes(box).items()]
+    )
+    values = 5000 * units * (0.3 * np.cos(1.7 * np.arange(len(units))) - 0.2)
+    stratum = basis.sizes(box)["means"][0]
+    values[[0, stratum]] = 5000 * units[0] * np.array([0.6, 0.4])
+    yield "table", target.finish(Published(values, basis, box, 5000, law, promised, None, privacy, "caller"))
+
+
 def more_densities():
     """Densities along more columns, and with a receipt."""
     space = sf.Box({"age": (0, 110), "bmi": (10, 60), "hour": sf.Periodic(0, 24)})
@@ -411,6 +430,7 @@ def releases():
     yield from regressions()
     yield from statistics()
     yield from summaries()
+    yield from tables()
     yield from more_densities()
     yield from more_learners()
     yield from more_statistics()
@@ -437,8 +457,8 @@ def basis_of(release):
         return repr(release.summary)
     if release.kind in ("collected-moments", "collected-model"):
         return repr(release.scales)
-    if release.kind in ("summary", "marginals"):
-        return repr(release.basis if release.kind == "summary" else release.walsh)
+    if release.kind in ("summary", "marginals", "table"):
+        return repr(release.walsh if release.kind == "marginals" else release.basis)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
 
@@ -465,6 +485,8 @@ def evaluated(release, points):
     """Values and, for densities, bands, counts and groups; for learners, predictions; for both, widths of bands."""
     if release.kind in ("function", "collected-density", "collected-risk"):
         return {"values": release(points).tolist()}
+    if release.kind == "table":
+        return {"numbers": release.numbers.tolist(), "rows": release.rows, "classes": list(release.classes)}
     if release.kind == "marginals":
         return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}
     if release.kind == "collected-model":
@@ -512,7 +534,7 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    if release.kind in ("value", "marginals", "collected-moments", "collected-model"):
+    if release.kind in ("value", "marginals", "collected-moments", "collected-model", "table"):
         return {"points": [], **evaluated(release, None), **promises(release)}
     if release.kind == "summary":
         return {"points": [], **asked(release), **promises(release)}

@@ -124,6 +124,8 @@ def answers(release):
             asked = part.share({part.box.names[0]: [part.box.columns[0].categories[0]]}) if isinstance(
                 part.box.columns[0], Categorical) else part.mean(part.box.names[0])  # fmt: skip
             found += [part.moments, asked.value, asked.error]
+        elif release.kind == "table":
+            found += [part.numbers, part.densities.shares, *(c.weights for c in part.densities.columns.values())]
         elif release.kind == "marginals":
             found += [t for _, t in part.tables()]
         elif release.kind == "collected-model":
@@ -403,3 +405,16 @@ def test_collected_reports(asked, people):
         return collector.release()
 
     check_arrival(collected)
+
+
+PARTS = st.sampled_from(["auto", {"means": 0.5, "norm": 0.2, "spreads": 0.2, "pairs": 0.1}, {"means": 1.0}])
+
+
+@pytest.mark.slow
+@tries(24)
+@given(boxes(columns=st.one_of(numeric(), CATEGORIES)), CATEGORIES, grants(), ROWS, PARTS, st.booleans())
+def test_tables(box, classes, privacy, rows, shares, labelled):
+    columns = dict(zip(box.names, box.columns, strict=True)) | ({"label": classes} if labelled else {})
+    whole = sf.Box(columns)
+    target = sf.TableMoments("label" if labelled else None, shares, rows=7, seed=1)
+    check_arrival(released(target, table(whole, rows), whole, privacy))

@@ -62,6 +62,8 @@ PUBLIC = [
     "Statistic",
     "Step",
     "SummaryRelease",
+    "TableMoments",
+    "TableRelease",
     "Target",
     "Tuned",
     "UserKernel",
@@ -83,6 +85,7 @@ PUBLIC = [
     "sampler_plan",
     "select",
     "summarize",
+    "synthesize",
 ]
 
 

@@ -23,6 +23,7 @@ from sfumato.faces.bayes import Evidence
 from sfumato.faces.collected import Collection
 from sfumato.faces.slices import Slices
 from sfumato.faces.summary import Overview
+from sfumato.faces.table import Marginals
 from sfumato.faces.value import Figures
 from sfumato.faces.views import Views
 
@@ -39,6 +40,7 @@ PAINTERS: dict[type, Painter] = {
     Figures: value.PAINTER,
     Overview: summary.PAINTER,
     Collection: collected.PAINTER,
+    Marginals: bayes.PAINTER,
 }
 
 
@@ -64,7 +66,7 @@ def plot(
     number with its limits, as bars with whiskers, or as a map of a table. A summary is drawn as the densities and
     shares of its columns, how they go together, and how far off answers are by the width of the question. What
     devices reported is drawn as its densities, or as the shares of categories and how strongly columns are
-    associated.
+    associated. A synthetic table is drawn as the shares of its classes and the densities of its columns in each.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from sfumato.faces.function import FunctionFace
 from sfumato.faces.machine import MachineFace
 from sfumato.faces.risk import CollectedRiskFace
 from sfumato.faces.summary import SummaryFace
+from sfumato.faces.table import TableFace
 from sfumato.faces.value import ValueFace
 from sfumato.faces.walked import CollectedModelFace
 from sfumato.releases.base import Release
@@ -31,6 +32,7 @@ from sfumato.releases.density.grouped import GroupedDensityRelease
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.summary.summary import SummaryRelease
+from sfumato.releases.synthetic.table import TableRelease
 from sfumato.releases.value import ValueRelease
 
 __all__ = ["CONFIDENCE", "FACES", "Face", "face_of", "nothing_there"]
@@ -49,6 +51,7 @@ FACES: dict[type[Release], type[Face]] = {
     CollectedMoments: CollectedMomentsFace,
     CollectedRisk: CollectedRiskFace,
     CollectedModel: CollectedModelFace,
+    TableRelease: TableFace,
 }
 # A kind that also comes from people's own devices says other things then.
 LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}

@@ -42,6 +42,7 @@ from sfumato.releases.file.signature import Trust, check_signature, trusted_keys
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.machine.machine import MachineRelease
 from sfumato.releases.summary.summary import SummaryRelease
+from sfumato.releases.synthetic.table import TableRelease
 from sfumato.releases.value import ValueRelease
 
 _EVERY: tuple[type[Release], ...] = (
@@ -58,6 +59,7 @@ _EVERY: tuple[type[Release], ...] = (
     CollectedMoments,
     CollectedRisk,
     CollectedModel,
+    TableRelease,
 )
 _COLLECTED = (
     *(CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind),
@@ -126,7 +128,7 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
         _check_local(common["guarantee"], document["kind"])
     elif law is not None:
         _check_noise(common["guarantee"], law)
-        if law.kind == "blocks":
+        if law.kind == "blocks" and document["kind"] != TableRelease.kind:
             raise ParameterError("noise in blocks is for synthetic tables alone")
     elif document["kind"] != ValueRelease.kind:
         raise ParameterError("there is no noise law")

@@ -32,6 +32,11 @@ def randomness(seed: Any) -> np.random.Generator:
     return np.random.default_rng(None if seed is None else whole_number("seed", seed, 0, 2**63 - 1))
 
 
+def fresh_seed() -> int:
+    """A seed that nobody has named, to be published with what is made with it."""
+    return int(np.random.default_rng().integers(2**63))
+
+
 def winding(shape: Sequence[int]) -> Places:
     """All cells of a grid in an order in which each is beside the one before it, as an ox ploughs.
 

@@ -359,6 +359,8 @@ DOORS = (
     target("support vectors", sf.KernelMachine("hinge", sf.RBF(1.0), 1.0, **_LABEL, **_OUTPUT), "x",
            basis=sf.Landmarks(rank=3), response="c", weight=0.5),
     target("summary", sf.CosineMoments(3), "x", "g", weight=1.5),
+    target("table", sf.TableMoments("g"), "x", "g", "t", "k", weight=1),
+    target("table of pairs", sf.TableMoments(shares={"means": 0.5, "pairs": 0.5}), "x", "w", "z", weight=1),
     target("summary of a circle", sf.CosineMoments(3), "t", "k", weight=1),
     estimator("PrivateKernelDensity", lambda **common: estimators.PrivateKernelDensity(2.0, post="none", **common), "x",
               weight=0.7),

@@ -1,0 +1,1 @@
+"""Synthetic tables: what is summed for them, and the rows that follow."""

@@ -1,0 +1,177 @@
+"""A published synthetic table: noisy moments in blocks, a seed, and the rows that follow from them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.bases.synthetic.blocks import TableBlocks, blocks_from_json
+from sfumato.bases.synthetic.model import TableLaw, law_of
+from sfumato.bases.synthetic.noisy import Noisy, read_numbers
+from sfumato.checks import one_of, whole_number
+from sfumato.codec import decode_rows, exact_keys
+from sfumato.core.box import Box, Categorical
+from sfumato.errors import ParameterError
+from sfumato.harmless import printable
+from sfumato.releases.base import Release
+from sfumato.releases.file.certified import check_certificate, granted_of
+from sfumato.releases.rows import MOST_ROWS, as_table, check_rows, randomness
+from sfumato.releases.synthetic.rows import drawn
+from sfumato.upwards import Shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Floats = NDArray[np.float64]
+
+METHODS = ("strata",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableRelease(Shown, Release):
+    """A table of made-up records that stands for private ones: any tool can use it.
+
+    Parameters
+    ----------
+    domain, basis
+        The columns, and which numbers were published.
+    numbers
+        Noisy sums over records (read-only), block after block.
+    records
+        The public number of records, or None.
+    rows, seed
+        How many rows ``data`` has, and which they are.
+    method
+        How rows are made of the numbers.
+    """
+
+    kind: ClassVar[str] = "table"
+
+    domain: Box
+    basis: TableBlocks
+    numbers: Floats
+    records: int | None
+    rows: int
+    seed: int
+    method: str
+
+    def __post_init__(self) -> None:
+        numbers = np.array(self.numbers, dtype=np.float64)
+        numbers.setflags(write=False)
+        object.__setattr__(self, "numbers", numbers)
+
+    @property
+    def box(self) -> Box:
+        return self.domain
+
+    @property
+    def label(self) -> str | None:
+        """The column whose classes are known each by itself; None where there is none."""
+        return self.basis.label
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes of the label; one without a name where there is none."""
+        if self.label is None:
+            return ("all records",)
+        kind = self.box.columns[self.box.names.index(self.label)]
+        assert isinstance(kind, Categorical)
+        return kind.categories
+
+    @property
+    def bought(self) -> dict[str, float]:
+        """For each of ``means``, ``norm``, ``spreads`` and ``pairs`` that was bought, its part of the grant."""
+        sizes = self.basis.sizes(self.box)
+        own = {word: self.basis.budget[word] for word, size in sizes.items() if size}
+        if self.law.kind != "blocks":  # of Gaussian noise, squares are shared
+            own = {word: sizes[word][0] * budget**2 for word, budget in own.items()}
+        return {word: part / sum(own.values()) for word, part in own.items()}
+
+    @cached_property
+    def noisy(self) -> Noisy:
+        """The numbers as moments, with the deviation of the noise in each."""
+        return read_numbers(self.numbers, self.basis, self.box, self.law, self.records)
+
+    @cached_property
+    def densities(self) -> TableLaw:
+        """For each column and class the density that rows are drawn from."""
+        with np.errstate(all="ignore"):  # what a stranger's file holds warns nobody
+            return law_of(self.noisy, self.basis, self.box)
+
+    @cached_property
+    def data(self) -> pa.Table:
+        """The rows: a table with the columns of the box, whole numbers and categories as they were declared."""
+        return self.sample(self.rows, self.seed)
+
+    def sample(self, rows: int, seed: int | None = None) -> pa.Table:
+        """So many rows of the same law; the same seed gives the same ones, as does ``data``'s for its number of rows.
+
+        Formal guarantee: rows are computed from the release alone; they satisfy ``guarantee`` and cost nothing.
+        """
+        count, generator = check_rows(rows), randomness(seed)
+        return as_table(self.box, drawn(self.densities, self.basis, self.box, count, generator))
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of ``data`` to a Parquet file."""
+        from pyarrow import parquet
+
+        parquet.write_table(self.data, os.fspath(path))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of ``data`` to a CSV file with a header."""
+        from pyarrow import csv
+
+        csv.write_csv(self.data, os.fspath(path))
+
+    def __repr__(self) -> str:
+        names = printable(", ".join(self.box.names))
+        return f"<TableRelease of {names}: {self.rows} rows from {self.numbers.size} numbers; {self.guarantee}>"
+
+    # --- what the file holds ------------------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, Floats]:
+        return {"numbers": self.numbers}
+
+    def fields(self) -> dict[str, Any]:
+        return {
+            "basis": self.basis.to_json(),
+            "records": self.records,
+            "rows": self.rows,
+            "seed": self.seed,
+            "method": self.method,
+        }
+
+    @classmethod
+    def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
+        exact_keys(fields, {"basis", "records", "rows", "seed", "method"}, "the content")
+        exact_keys(arrays, {"numbers"}, "the file")
+        basis, law, promised = blocks_from_json(fields["basis"]), common["law"], common["guarantee"]
+        check_label(basis.label, box)
+        size, records = basis.size(box), fields["records"]
+        public = (promised.neighbours, promised.unit) == ("replace", "row")
+        if (records is not None) != public or decode_rows(records, promised) != records:
+            raise ParameterError(f"a number of records is there just where the guarantee makes it public: {records!r}")
+        if arrays["numbers"].shape != (size,) or law.size != size or not np.isfinite(arrays["numbers"]).all():
+            raise ParameterError(f"the table needs {size} finite numbers, got {arrays['numbers'].shape}")
+        norm = one_of("norm", law.certificate.norm, ("l1-linf", "l2"))
+        check_certificate(law.certificate, basis.certified(norm, box, granted_of(promised)))
+        method = one_of("method", fields["method"], METHODS)
+        rows = whole_number("rows", fields["rows"], 1, MOST_ROWS)
+        seed = whole_number("seed", fields["seed"], 0, 2**63 - 1)
+        return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], records=records, rows=rows,
+                   seed=seed, method=method)  # fmt: skip
+
+
+def check_label(label: str | None, box: Box) -> None:
+    """Refuse a label that is no categorical column of the box, and a box that has nothing else."""
+    if label is not None and label not in box.names:
+        raise ParameterError.of("label", f"must be a column of the box {list(box.names)}, got label={label!r}")
+    if label is not None and not isinstance(box.columns[box.names.index(label)], Categorical):
+        raise ParameterError.of("label", f"must be a categorical column, and {label!r} is numeric: declare its classes")
+    if box.dimension == (label is not None):
+        raise ParameterError.of("box", "must have columns beside the label")
