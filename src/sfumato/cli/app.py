@@ -28,6 +28,7 @@ from sfumato.cli import (
     sensitivity,
     statistic,
     summarize,
+    synthesize,
 )
 from sfumato.cli.failures import INTERRUPTED, USAGE, exit_code, named, report_failure, words
 from sfumato.cli.options import Settings, examples, globals_first
@@ -172,6 +173,13 @@ app.command(
         "sfumato summarize cohort.csv --box columns.toml --interactions 2 --epsilon 1 --delta 1e-6 --plan",
     )
 )(summarize.summarize)
+app.command(
+    epilog=examples(
+        "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --label ill --rows 10000 --data made-up.parquet",
+        "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --shares means=0.7,norm=0.3 --report table.html",
+        "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --label ill --rows 10000 --plan",
+    )
+)(synthesize.synthesize)
 app.command(
     epilog=examples(
         'sfumato answer summary.sfumato "mean(exp(-(age-40)**2/200))"',

@@ -257,6 +257,7 @@ def publish(
     confidence: float = 0.95,
     beside: Callable[[Any], Beside] = lambda _: _NOTHING,
     look: Mapping[str, Any] | None = None,
+    last: str = "the public test",
 ) -> None:
     """Publish, save, draw, write the page, and say what happened: all that can be refused is refused before.
 
@@ -270,6 +271,8 @@ def publish(
         What there is to say beyond the release itself: in words, as plain data, and to its page.
     look
         What picture and page show: ``map`` and ``group``.
+    last
+        What ``beside`` does, should it fail.
     """
     from sfumato.cli.progress import reading
 
@@ -289,7 +292,7 @@ def publish(
     if account is not None:
         with delivery.step("reading the account"):
             left = account.remaining()
-    with delivery.step("the public test"):
+    with delivery.step(last):
         found = beside(release)
     drawn = {"confidence": confidence, **(look or {})}
     outputs = deliver(delivery, outputs, drawn, **found[2])

@@ -149,7 +149,8 @@ class TableFace(Face):
 
     def marginals(self) -> list[dict[str, Any]]:
         """Mean and deviation of every numeric column over all rows, or the shares of categories."""
-        box, law, found = self.release.box, self.release.densities, []
+        box, law = self.release.box, self.release.densities
+        found: list[dict[str, Any]] = []
         for i in sorted(law.columns):
             kind, column = box.columns[i], law.columns[i]
             weights = law.shares @ column.weights

@@ -24,7 +24,7 @@ from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
-from sfumato.core.whole import Integers
+from sfumato.core.whole import Integers, Sealed
 from sfumato.engines.cells import positions
 from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Values
@@ -39,11 +39,12 @@ _BLOCK = 8_192  # rows at a time
 _HELD = 2**22  # numbers made of them, at most
 
 # The rule of shares="auto" (docs/tables.md): parts of the grant without and with spreads, and with pairs, and how
-# little noise the means of a column's T_2, or of a product, must have for them. Chosen on made-up tables alone.
+# little noise the means of a column's T_2, or of a product, must have for them. Chosen on made-up tables
+# alone (benchmarks/synthetic_rule.py).
 _PLAIN = {"means": 0.75, "norm": 0.25}
 _SPREAD = {"means": 0.6, "norm": 0.1, "spreads": 0.3}
 _PAIRED = {"means": 0.35, "norm": 0.05, "spreads": 0.2, "pairs": 0.4}
-_LEAST = {"spreads": 0.12, "pairs": 0.05}
+_LEAST = {"spreads": 0.05, "pairs": 0.015}
 _ORDERS = ((4, 0.01), (3, 0.02))  # of spreads, where noise is below
 
 
@@ -210,15 +211,17 @@ class TableMoments(Target):
         )
 
 
-@dataclass(frozen=True)
-class _Gathered:
+class _Gathered(Sealed):
     """The records, and what folds over them."""
 
-    records: Records
-    engine: Engine
+    __slots__ = ("engine", "records")
+
+    def __init__(self, records: Records, engine: Engine) -> None:
+        self.records, self.engine = records, engine
 
     @property
     def rows(self) -> int:
+        """How many there are."""
         return self.records.rows
 
     def __repr__(self) -> str:

@@ -165,7 +165,7 @@ def blocks_from_json(data: Mapping[str, Any]) -> TableBlocks:
     if set(data) != {"name", "label", "budgets", "order"} or set(data["budgets"]) != {*WORDS}:
         raise ParameterError("the blocks have unexpected or missing entries")
     one_of("name", data["name"], ("table",))
-    return TableBlocks(data["label"], tuple(data["budgets"][word] for word in WORDS), data["order"])  # type: ignore[arg-type]
+    return TableBlocks(data["label"], tuple(data["budgets"][word] for word in WORDS), data["order"])
 
 
 def budgets_of(shares: Mapping[str, float], box: Box, label: str | None, order: int, pure: bool) -> TableBlocks:

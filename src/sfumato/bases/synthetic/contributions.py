@@ -50,7 +50,7 @@ def _sine(x: Floats) -> Floats:
     square, value = near * near, np.full_like(near, _SINE[-1])
     for coefficient in _SINE[-2::-1]:
         value = value * square + coefficient
-    return np.clip(near * value, -1.0, 1.0)
+    return np.asarray(np.clip(near * value, -1.0, 1.0))
 
 
 def truncated(values: Floats, unit: int) -> Floats:
@@ -63,8 +63,8 @@ def signs(places: NDArray[Any], count: int) -> Floats:
     """``(marks, m)``: +1 for a record's own category and -1 for the others; 0 for none. Two share one number."""
     known = np.where(places >= 0, 1.0, 0.0)
     if count == 2:
-        return ((2.0 * places - 1.0) * known)[None, :]
-    return (2.0 * (places == np.arange(count)[:, None]) - 1.0) * known
+        return np.asarray(((2.0 * places - 1.0) * known)[None, :])
+    return np.asarray((2.0 * (places == np.arange(count)[:, None]) - 1.0) * known)
 
 
 def add_block(total: Integers, box: Box, basis: TableBlocks, columns: Sequence[Any]) -> None:

@@ -174,13 +174,13 @@ def _own(base: Floats, features: Floats, wanted: Floats, shrunk: _Shrunk, shares
     none = np.zeros((0, len(base)))
     moments = Moments(base, features, none, shares, wanted[None, :, :], shrunk.unsure, np.zeros((1, 0)),
                       *[np.zeros(0)] * 2)  # fmt: skip
-    return densities(moments)[0][0]
+    return np.asarray(densities(moments)[0][0])
 
 
 def _whole(kind: Interval, wanted: Floats, shrunk: _Shrunk, shares: Floats) -> ColumnLaw:
     """A column of few whole numbers, on these."""
-    values = np.arange(math.ceil(kind.low), math.floor(kind.high) + 1)
-    x = (values - (kind.low / 2 + kind.high / 2)) / (kind.high / 2 - kind.low / 2)
+    values = np.arange(math.ceil(kind.low), math.floor(kind.high) + 1, dtype=np.float64)
+    x: Floats = np.asarray((values - (kind.low / 2 + kind.high / 2)) / (kind.high / 2 - kind.low / 2))
     features = np.stack([x, *chebyshev(x, 2)])
     return ColumnLaw(_own(np.zeros(len(x)), features, wanted, shrunk, shares), x, x)
 
