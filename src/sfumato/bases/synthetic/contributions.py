@@ -50,7 +50,7 @@ def _sine(x: Floats) -> Floats:
     square, value = near * near, np.full_like(near, _SINE[-1])
     for coefficient in _SINE[-2::-1]:
         value = value * square + coefficient
-    return np.asarray(np.clip(near * value, -1.0, 1.0))
+    return np.asarray(np.clip(near * value, -1.0, 1.0), dtype=np.float64)
 
 
 def truncated(values: Floats, unit: int) -> Floats:
@@ -64,7 +64,7 @@ def signs(places: NDArray[Any], count: int) -> Floats:
     known = np.where(places >= 0, 1.0, 0.0)
     if count == 2:
         return np.asarray(((2.0 * places - 1.0) * known)[None, :])
-    return np.asarray((2.0 * (places == np.arange(count)[:, None]) - 1.0) * known)
+    return np.asarray((2.0 * (places == np.arange(count)[:, None]) - 1.0) * known, dtype=np.float64)
 
 
 def add_block(total: Integers, box: Box, basis: TableBlocks, columns: Sequence[Any]) -> None:
