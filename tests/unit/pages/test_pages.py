@@ -378,7 +378,7 @@ def test_a_page_about_a_density():
         "noise total (drawn) worst",
         "if records lie alike in neighbouring cells of the lattice wherever its noisy masses are smooth",
         "whatever the records are, even if all of them are equal",
-        "has a standard deviation of 2.83, in records",
+        "has a standard deviation of 2.29, in records",  # zero-sum, of scale 2: 2 sqrt(55 / 42)
     ):
         assert part in text, part
     assert "half-width" not in text.lower() and "group by" not in text
