@@ -14,6 +14,7 @@ from harness.laws import fits_cells, fits_distribution
 from scipy.special import gammainc, ndtr
 
 from sfumato.core import sampling
+from sfumato.laws import noise_variance
 
 MILLION = 10**6
 TOO_WIDE = Fraction(103, 100)
@@ -114,6 +115,26 @@ def test_knorms_reject_three_percent(kind):
     law = lambda r: gammainc(size, np.maximum(r, 0))  # noqa: E731
     assert fits_distribution(radii(1), law, cells=16)
     assert not fits_distribution(radii(TOO_WIDE), law, cells=16)
+
+
+@pytest.mark.slow
+def test_zero_sum_draws_have_gamma_flows_and_reject_three_percent():
+    """20,000 vectors of 50 coefficients pin the scale down; a coefficient's variance is the stated one within 3 %."""
+    size, scale = 50, Fraction(2**20)
+
+    def drawn(factor):
+        return np.array([sampling.zero_sum(size, scale * factor) for _ in range(20_000)]).astype(float) / float(scale)
+
+    def flows(sample):
+        return np.abs(sample).sum(axis=1) + np.abs(sample.sum(axis=1))
+
+    law = lambda r: gammainc(size, np.maximum(r, 0))  # noqa: E731
+    honest = drawn(1)
+    assert fits_distribution(flows(honest), law, cells=16)
+    assert not fits_distribution(flows(drawn(TOO_WIDE)), law, cells=16)
+    # Both are seven deviations of the mean squares away, or more.
+    assert (honest**2).mean() == pytest.approx(noise_variance("zero-sum", size), rel=0.03)
+    assert (honest.sum(axis=1) ** 2).mean() == pytest.approx(noise_variance("zero-sum", size), rel=0.12)
 
 
 @pytest.mark.slow
