@@ -22,6 +22,7 @@ import sfumato as sf
 from effort import tries
 from sfumato import pages
 from sfumato.core.box import Categorical
+from sfumato.dates import as_days, as_moments, iso
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.faces import face_of
 from sfumato.releases.base import Receipt
@@ -35,13 +36,25 @@ ROWS = st.sampled_from([0, 1, 2, 40])
 EPSILONS = st.sampled_from([1e-300, 1e-13, 1e-9, 1e-3, 1.0, 1.0, 30.0, 1e6, 1e300])
 
 
-def numeric(kinds=("interval", "integer", "periodic")):
+DATES = st.sampled_from([
+    ("2024-01-01", "2025-01-01"),
+    ("2024-01-01T08:00:00Z", "2024-01-01T08:00:01Z"),
+    ("0001-01-02", "9999-12-30"),
+]).map(lambda ends: sf.Date(*ends))  # fmt: skip
+
+
+def numeric(kinds=("interval", "integer", "periodic", "circle", "date")):
     def made(kind, width, low):
+        if kind == "circle":
+            first = math.floor(low * width)
+            return sf.Periodic(first, first + max(2, math.ceil(width)), whole=True)
         if kind == "integer":
             return sf.Integer(math.floor(low * width), math.floor(low * width) + max(1, math.ceil(width)))
         return (sf.Periodic if kind == "periodic" else sf.core.box.Interval)(low * width, (low + 1) * width)
 
-    return st.builds(made, st.sampled_from(kinds), WIDTHS, LOWS)
+    others = [kind for kind in kinds if kind != "date"]
+    found = st.builds(made, st.sampled_from(others), WIDTHS, LOWS)
+    return st.one_of(found, DATES) if "date" in kinds else found
 
 
 CATEGORIES = st.sampled_from(
@@ -74,7 +87,8 @@ def table(box, rows, **more):
         if isinstance(column, Categorical):
             columns[name] = typed([column.categories[i] for i in generator.integers(0, 2, rows)], column.categories[0])
         else:
-            columns[name] = pa.array(column.low + (column.high - column.low) * generator.beta(2, 5, rows))
+            values = column.low + (column.high - column.low) * generator.beta(2, 5, rows)
+            columns[name] = pa.array(as_moments(values) if isinstance(column, sf.Date) else values)
     return pa.table({**columns, **{name: typed([of(i) for i in range(rows)], of(0)) for name, of in more.items()}})
 
 
@@ -108,7 +122,8 @@ def points_of(box):
         if isinstance(column, Categorical):
             columns.append([column.categories[int(u * len(column.categories))] for u in part])
         else:
-            columns.append((column.low + (column.high - column.low) * part).tolist())
+            values = (column.low + (column.high - column.low) * part).tolist()
+            columns.append([iso(days, True) for days in values] if isinstance(column, sf.Date) else values)
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -136,7 +151,13 @@ def answers(release):
             found += [part.predict_proba(at), *part.band(at), part.counts]
         else:
             found += [part(at), *part.band(at)]
-    return [np.asarray(one, dtype=np.float64) for one in found]
+    return [in_numbers(one) for one in found]
+
+
+def in_numbers(answer):
+    """An answer as doubles, dates as days."""
+    found = np.asarray(answer)
+    return np.vectorize(as_days, otypes=[np.float64])(found) if found.dtype.kind in "MO" else found.astype(np.float64)
 
 
 def report_text(release):
@@ -196,7 +217,8 @@ def test_functions(box, privacy, degree, sensitivity, step, bounded):
 
 @st.composite
 def densities(draw):
-    box, privacy, rows = draw(boxes()), draw(grants()), draw(ROWS)
+    kinds = numeric(("interval", "integer", "periodic"))
+    box, privacy, rows = draw(boxes(columns=kinds)), draw(grants()), draw(ROWS)
     share = st.sampled_from([1e-5, 1e-3, 0.006, 0.02, 0.1, 0.3, 1.0])
     chosen = draw(st.sampled_from(["auto", "number", "each", "each", "matrix", "tuned"]))
     widths = [column.high - column.low for column in box.columns]
@@ -218,6 +240,26 @@ def test_densities(asked, post, missing):
     box, privacy, rows, bandwidth, basis = asked
     target = sf.KDE(bandwidth, post=post, missing=missing)
     check_arrival(released(target, table(box, rows), box, privacy, basis=basis))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", ["auto", 0.006, 0.3])
+@pytest.mark.parametrize(
+    "column",
+    [
+        sf.Date("2024-01-01", "2025-01-01"),
+        sf.Date("2024-01-01T08:00:00Z", "2024-01-01T08:00:01Z"),
+        sf.Date("0001-01-02", "9999-12-30"),
+        sf.Periodic(0, 24, whole=True),
+        sf.Periodic(0, 2, whole=True),
+        sf.Periodic(3 * 10**12, 4 * 10**12, whole=True),
+    ],
+    ids=str,
+)
+def test_densities_of_dates_and_of_whole_numbers_round_a_circle(column, share):
+    box = sf.Box({"größe": column})
+    bandwidth = share if share == "auto" else share * (column.high - column.low)
+    check_arrival(released(sf.KDE(bandwidth), table(box, 40), box, sf.Privacy(epsilon=1.0)))
 
 
 @pytest.mark.slow
@@ -251,7 +293,7 @@ LOSSES = ["logistic", "hinge", "smoothed-hinge", "squared", "huber"]
 
 @tries(8)
 @given(
-    boxes(columns=numeric(("interval", "integer"))),
+    boxes(columns=st.one_of(numeric(("interval", "integer", "date")), CATEGORIES)),
     grants(),
     st.sampled_from([1, 2, 40]),
     st.sampled_from(LOSSES),
@@ -260,16 +302,19 @@ LOSSES = ["logistic", "hinge", "smoothed-hinge", "squared", "huber"]
     st.sampled_from(["auto", "output", "objective"]),
     CATEGORIES,
     WIDTHS,
+    st.sampled_from(["auto", "even", "told"]),
 )
-def test_learners(box, privacy, rows, loss, kernel, strength, mechanism, classes, width):
+def test_learners(box, privacy, rows, loss, kernel, strength, mechanism, classes, width, prior):
     numbers = loss in ("squared", "huber")
+    sizes = {"auto": "auto", "even": "even", "told": [1.0 + i for i in range(len(classes.categories[:4]))]}
+    more = {"prior": sizes[prior]} if loss == "logistic" else {}
     told = {"range": (-width, width)} if numbers else {"classes": list(classes.categories[:4])}
     values = [0.0, width] if numbers else list(classes.categories[:4])
     data = table(box, rows, y=lambda i: values[i % len(values)])
     basis = "auto" if kernel == "linear" else sf.Landmarks(4)
     check_arrival(
         lambda purse: sf.release(
-            sf.KernelMachine(loss, kernel, strength, response="y", mechanism=mechanism, **told),
+            sf.KernelMachine(loss, kernel, strength, response="y", mechanism=mechanism, **told, **more),
             data,
             box,
             privacy,
@@ -304,7 +349,7 @@ STATISTICS = ["count", "sum", "mean", "variance", "covariance", "histogram", "me
 )
 def test_statistics(what, data, privacy, rows, missing, interval):
     one = what in ("median", "quantiles")
-    columns = CATEGORIES if what == "proportions" else numeric(("interval", "integer"))
+    columns = CATEGORIES if what == "proportions" else numeric(("interval", "integer", "date"))
     if what in ("count", "histogram"):
         columns = st.one_of(columns, CATEGORIES, numeric())
     box = data.draw(boxes(most=1 if one else 2, columns=columns))
@@ -349,7 +394,7 @@ def test_sampled_sensitivities(epsilon, gamma, box):
 @pytest.mark.slow
 @tries(24)
 @given(
-    boxes(most=3, columns=st.one_of(numeric(), CATEGORIES)),
+    boxes(most=3, columns=st.one_of(numeric(("interval", "integer", "periodic")), CATEGORIES)),
     grants(),
     ROWS,
     st.sampled_from(["auto", 2, 5]),
@@ -369,10 +414,10 @@ def protocols(draw):
         box = draw(boxes(least=2, most=3, columns=CATEGORIES))
         return lambda: sf.local.Marginals(box, ways=draw(st.integers(1, 2)), **common), box
     if kind == "smooth":
-        box = draw(boxes(most=2, columns=st.one_of(numeric(("interval", "integer")), CATEGORIES)))
+        box = draw(boxes(most=2, columns=st.one_of(numeric(("interval", "integer", "date")), CATEGORIES)))
         return lambda: sf.local.SmoothQueries(box, degree=draw(st.integers(2, 5)), **common), box
     if kind == "linear":
-        box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
+        box = draw(boxes(least=2, most=3, columns=st.one_of(numeric(("interval", "integer", "date")), CATEGORIES)))
         return lambda: sf.local.LinearModel(box, response=draw(st.sampled_from(box.names)), **common), box
     if kind == "generalized":
         box = draw(boxes(least=2, most=3, columns=numeric(("interval", "integer"))))
@@ -386,7 +431,7 @@ def protocols(draw):
         common |= {"loss": draw(st.sampled_from(["logistic", "squared", "huber", "smoothed-hinge"]))}
         common |= {"lattice": draw(st.integers(4, 6)), "degree": draw(st.integers(1, 3)), "response": box.names[1]}
         return lambda: sf.local.RiskMinimization(box, parameters=weights, **common), box
-    box = draw(boxes(most=2, columns=numeric(("interval", "integer"))))
+    box = draw(boxes(most=2))
     randomizer = draw(
         st.sampled_from(["auto", "hadamard", "subset", "bit", "laplace", "likelihood", "loglog", "privunit"])
     )
