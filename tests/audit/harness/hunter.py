@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.core.certificate import Certificate
+
 Statistic = Callable[[np.ndarray], np.ndarray]
 
 NORMS = {
@@ -15,6 +17,14 @@ NORMS = {
     "l2": lambda v: float(np.linalg.norm(v)),
     "flow": lambda v: float(np.abs(v).sum() + abs(v.sum())),
 }
+
+
+def norm_of(certificate: Certificate) -> Callable[[np.ndarray], float]:
+    """The norm of a certificate, as a function of a difference."""
+    if certificate.norm != "l1-linf":
+        return NORMS[certificate.norm]
+    ends = np.cumsum(certificate.blocks)[:-1]
+    return lambda v: sum(map(NORMS["linf"], np.split(v, ends)))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ import numpy as np
 
 import sfumato as sf
 from harness.doors import Door
-from harness.hunter import NORMS
+from harness.hunter import NORMS, norm_of
 from harness.reading import Container
 from sfumato.core.calibration import calibrate
 from sfumato.core.mechanism import Private
@@ -35,7 +35,7 @@ class Outcome:
     """What became of a table: what can be seen, the private numbers, and what a caller's function saw."""
 
     visible: dict[str, Any] = field(default_factory=dict)
-    vectors: list[tuple[str, float, Any]] = field(default_factory=list)  # norm, bound, numbers
+    vectors: list[tuple[Callable[[Any], float], float, Any]] = field(default_factory=list)  # norm, bound, numbers
     rows: list[str] | None = None
     pieces: int = 1
 
@@ -61,14 +61,14 @@ class Watch:
             self._laws[key] = calibrate(certificate, len(values), privacy, noise)
         law, guarantee = self._laws[key]
         private._values = None
-        self.outcome.vectors.append((certificate.norm, certificate.bound, values))
+        self.outcome.vectors.append((norm_of(certificate), certificate.bound, values))
         self.outcome.visible.setdefault("published", []).append(repr((certificate, law, guarantee)))
         return np.zeros(len(values)), law, guarantee
 
     def _pick(self, scores: Any, sensitivity: float, privacy: sf.Privacy, method: str) -> int:
         """Keep the private scores, and choose the first."""
         worst = np.where(np.isnan(scores.astype(np.float64)), -np.inf, scores.astype(np.float64))
-        self.outcome.vectors.append(("linf", sensitivity, worst))
+        self.outcome.vectors.append((NORMS["linf"], sensitivity, worst))
         self.outcome.visible.setdefault("published", []).append((scores.shape, str(scores.dtype), sensitivity, method))
         return 0
 
@@ -203,9 +203,9 @@ def differences(first: Outcome, second: Outcome, bounded: bool = True) -> list[s
             continue
         with np.errstate(all="ignore"):
             apart = np.where(one == other, 0, one - other)  # infinities, too
-        distance = NORMS[norm](apart)
+        distance = norm(apart)
         if not distance <= bound * (1 + 1e-12):
-            found.append(f"private numbers are {distance:g} apart in {norm}, certified {bound:g}")
+            found.append(f"private numbers are {distance:g} apart, certified {bound:g}")
     return found
 
 

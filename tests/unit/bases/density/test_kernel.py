@@ -200,3 +200,12 @@ def test_less_extreme_units_are_fine(scale):
     box = sf.Box({"t": (0, scale)})
     kernel = GaussianKernel.of(scale / 10, box)
     assert kernel.peak(box) * scale == pytest.approx(norm.pdf(0) * 10)
+
+
+def test_a_bandwidth_of_the_whole_column_is_one_wherever_it_comes_back():
+    """What is planned for an axis has its deviation from a product of numbers: a rounding more, and it was refused."""
+    box = sf.Box({"t": sf.Date("2024-01-01T08:00Z", "2024-01-01T08:00:01Z")})
+    whole = box.high[0] - box.low[0]
+    assert sf.release(sf.KDE(whole), np.full((1, 1), box.low[0]), box, sf.Privacy(rho=1e-9)).bandwidth
+    with pytest.raises(ParameterError, match="must not exceed the box"):
+        GaussianKernel.of(whole * (1 + 1e-9), box)
