@@ -122,7 +122,7 @@ class TableMoments(Target):
         one_of("method", self.method, ("auto", *METHODS))
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
-        if self.shares != "auto":
+        if not isinstance(self.shares, str) or self.shares != "auto":
             object.__setattr__(self, "shares", _checked_shares(self.shares))
 
     def check_box(self, box: Box) -> None:

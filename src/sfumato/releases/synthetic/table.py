@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.bases.synthetic.blocks import TableBlocks, blocks_from_json
 from sfumato.bases.synthetic.model import TableLaw, law_of
 from sfumato.bases.synthetic.noisy import Noisy, read_numbers
-from sfumato.checks import one_of, whole_number
+from sfumato.checks import did_you_mean, one_of, shown, whole_number
 from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
@@ -170,7 +170,10 @@ class TableRelease(Shown, Release):
 def check_label(label: str | None, box: Box) -> None:
     """Refuse a label that is no categorical column of the box, and a box that has nothing else."""
     if label is not None and label not in box.names:
-        raise ParameterError.of("label", f"must be a column of the box {list(box.names)}, got label={label!r}")
+        raise ParameterError.of(
+            "label",
+            f"must be a column of the box {list(box.names)}, got label={shown(label)}{did_you_mean(label, box.names)}",
+        )
     if label is not None and not isinstance(box.columns[box.names.index(label)], Categorical):
         raise ParameterError.of("label", f"must be a categorical column, and {label!r} is numeric: declare its classes")
     if box.dimension == (label is not None):
