@@ -8,8 +8,8 @@ import pytest
 from scipy.special import expit
 
 import sfumato as sf
+from sfumato.bases.smooth_losses import SMOOTH
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.local.losses import SMOOTH
 from sfumato.local.records import read_records, within
 
 YESNO = sf.Categorical(["no", "yes"])

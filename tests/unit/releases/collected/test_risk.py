@@ -14,8 +14,8 @@ RECORDS = sf.Box({"w": (0, 1), "a": (0, 1), "b": (0, 1), "y": (0, 1)})
 
 
 def protocol(parameters, **options):
-    settings = {"lattice": 9, "degree": 4, "response": "y", "seed": 1, **options}
-    return sf.local.RiskMinimization(RECORDS, 1.0, "squared", parameters, **settings)
+    settings = {"loss": "own", "lattice": 9, "degree": 4, "response": "y", "range": (0, 16), "seed": 1, **options}
+    return sf.local.RiskMinimization(RECORDS, 1.0, parameters=parameters, **settings)
 
 
 def through(parameters, function, variance=1e-12, **options):
@@ -138,7 +138,7 @@ def test_a_function_cannot_pass_for_one_that_devices_told(tmp_path):
     release = through(LINE, lambda p: p[:, 0])
     release.save(tmp_path / "r.sfumato")
     payload = (tmp_path / "r.sfumato").read_bytes()
-    assert sf.load(tmp_path / "r.sfumato").loss == "squared"
+    assert sf.load(tmp_path / "r.sfumato").loss == "own"
     (tmp_path / "f.sfumato").write_bytes(payload.replace(b"collected-risk", b"density       "[:14]))
     with pytest.raises(sf.errors.FileFormatError):
         sf.load(tmp_path / "f.sfumato")
