@@ -19,7 +19,9 @@ from sfumato.bases.smooth_losses import SMOOTH
 Floats = NDArray[np.float64]
 
 _SIDE = 17  # made-up records along each coordinate, at most
-_LARGEST_TABLE = 2**21  # of losses of made-up records at the points of a lattice
+_LARGEST_TABLE = 2**22  # of losses of made-up records at the points of a lattice
+_MOST_STEPS = 200
+_PRECISE = 1e-6  # of the range of a loss: noise is less than this beyond 10^12 people only
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +57,42 @@ class PossibleLoss:
         grid = np.meshgrid(*[np.linspace(-1.0, 1.0, side)] * coordinates, indexing="ij")
         records = np.stack([one.ravel() for one in grid], axis=1)
         low, high = range
-        off = _losses(loss, range, points, records) - ((values - low) / (high - low))[:, None]
-        # Shares of sum t are off by t times what those of sum one are, and by 1 - t: the best direction is the nearest.
-        shares, _ = nnls(np.vstack([off, np.ones(len(records))]), np.append(np.zeros(len(points)), 1.0))
+        shares = _nearest_mixture(_losses(loss, range, points, records), (values - low) / (high - low))
         used = shares > 0
-        return cls(loss, range, records[used], shares[used] / shares.sum())
+        return cls(loss, range, records[used], shares[used])
 
     def __call__(self, points: Floats) -> Floats:
         """At ``(m, p)`` parameters."""
         low, high = self.range
         return np.asarray(low + (high - low) * (_losses(self.loss, self.range, points, self.records) @ self.shares))
+
+
+def _nearest_mixture(columns: Floats, values: Floats) -> Floats:
+    """Shares of sum one that mix columns to what is nearest to the values, up to ``_PRECISE`` in the root mean square.
+
+    One column more at a time, the one that values beyond the mixture point to most, until none of them leads nearer.
+    """
+    used = [int(np.argmin(((columns - values[:, None]) ** 2).sum(axis=0)))]
+    shares, ones = np.ones(1), np.append(np.zeros(len(values)), 1.0)
+    for _ in range(_MOST_STEPS):
+        mixed = columns[:, used] @ shares
+        ahead = (values - mixed) @ columns
+        best = int(np.argmax(ahead))
+        # No mixture is nearer to the values than this one by more than the root of this (docs/proofs/risk.md).
+        if ahead[best] - (values - mixed) @ mixed <= _PRECISE**2 * len(values) or best in used:
+            break
+        more = [*used, best]
+        # Shares of sum t are off by t times what those of sum one are, and by 1 - t: the best direction is the nearest.
+        off = np.vstack([columns[:, more] - values[:, None], np.ones(len(more))])
+        try:
+            found, _ = nnls(off, ones, maxiter=_MOST_STEPS * len(more))
+        except RuntimeError:  # columns that are alike up to rounding: what there is will do
+            break
+        used = [column for column, share in zip(more, found, strict=True) if share > 0]
+        shares = found[found > 0] / found.sum()
+    every = np.zeros(columns.shape[1])
+    every[used] = shares
+    return every
 
 
 def _losses(loss: str, range: Sequence[float], points: Floats, records: Floats) -> Floats:

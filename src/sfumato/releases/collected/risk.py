@@ -17,7 +17,7 @@ from sfumato.bases.lattice.chebyshev import LeastSquares, TotalDegree, chebyshev
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.smooth_losses import SMOOTH
 from sfumato.bases.unit import from_unit
-from sfumato.checks import finite_number, one_of, probability
+from sfumato.checks import finite_number, one_of, probability, shown
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
@@ -257,6 +257,8 @@ def _penalty(points: Floats, ridge: float) -> Floats:
 
 def _range_of(told: Any) -> tuple[float, float]:
     """What losses were clipped to, as a file has it."""
+    if not isinstance(told, list) or len(told) != 2:
+        raise ParameterError(f"a loss is clipped to a range of two numbers, got {shown(told)}")
     low, high = (finite_number("range", end) for end in told)
     if not 0 < high - low < math.inf or not math.isfinite(1 / (high - low)):
         raise ParameterError(f"a loss is clipped to a range with low < high, got {told!r}")
