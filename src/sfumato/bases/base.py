@@ -132,6 +132,10 @@ class LatticeBasis(Basis):
         """
         return values
 
+    def orthonormal_weights(self, tables: list[Floats]) -> Floats:
+        """``(m, count)`` weights of the orthonormal numbers that settling leaves, from those along each axis."""
+        raise ParameterError(f"{self!r} has weights along each axis")
+
     def transform(self, coefficients: Floats, box: Box) -> Floats:
         """Turn the ``(size,)`` lattice values into an evaluation tensor, axis by axis."""
         tensor = self.settled(coefficients.reshape(1, *self.shape(box)))[0]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -25,6 +26,7 @@ from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.objective import ObjectiveLaw
+from sfumato.errors import ParameterError
 from sfumato.releases.net import Net, work
 
 Floats = NDArray[np.float64]
@@ -48,22 +50,14 @@ def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidenc
 
 
 def _half_width_settled(expansion: Expansion, law: NoiseLaw, places: Places, confidence: float) -> Floats:
-    """The same where lattice values are settled together: a few points are written out, many bounded one by one."""
-    basis, shape = expansion.basis, expansion.basis.shape(expansion.box)
-    tables = [expansion.axis_weights(i, axis) for i, axis in enumerate(places.axes)]
-
-    def weights(part: slice) -> Floats:
-        rows = reduce(row_products, [table[index[part]] for table, index in zip(tables, places.index, strict=True)])
-        return basis.settled(rows.reshape(-1, *shape)).reshape(rows.shape)
-
-    if len(places) * law.size <= _LARGEST_TABLE:
-        return half_width_of([weights(slice(None))], law, confidence)
-    block = max(1, _LARGEST_TABLE // law.size)
-    parts = [weights(slice(start, start + block)) for start in range(0, len(places), block)]
-    lengths, peaks = (np.concatenate(one) for one in zip(*(_followed([part], law) for part in parts), strict=True))
-    sums = np.concatenate([_norms([part], 1) for part in parts])
-    apart = tail_width(law, lengths, peaks, 1 - confidence, len(lengths))
-    return _narrowest([_closed_form(sums, lengths, law, confidence), apart]) + law.step * sums
+    """The same where lattice values are settled together: that leaves fewer, orthonormal numbers of Gaussian noise."""
+    basis = expansion.basis
+    if law.kind != "gaussian":
+        raise ParameterError(f"bands in {basis!r} are for Gaussian noise, got noise of kind {law.kind!r}")
+    tables = [expansion.axis_weights(i, axis)[places.index[i]] for i, axis in enumerate(places.axes)]
+    weights = basis.orthonormal_weights(tables)
+    width = half_width_of([weights], replace(law, size=weights.shape[1]), confidence)
+    return np.asarray(width + law.step * math.sqrt(law.size) * np.linalg.norm(weights, axis=1))
 
 
 def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:

@@ -17,7 +17,8 @@ from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.places import Places
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
-from sfumato.laws import noise_deviation, sum_deviation
+from sfumato.errors import ParameterError
+from sfumato.laws import LocalLaw, noise_deviation, sum_deviation
 from sfumato.releases import uncertainty
 from sfumato.releases.uncertainty import DRAWS, half_width, half_width_of, norm_quantile, simulate_noise, sup_noise
 
@@ -348,17 +349,17 @@ def test_bands_of_total_degree_hold_and_are_narrower():
     assert outside(widths / 2, points) > 200
 
 
-def test_bands_at_many_points_hold_too(monkeypatch):
-    points = np.random.default_rng(2).uniform(size=(500, 2))
-    few = half_width(expansion(TOGETHER, PLANE), law("gaussian", 49), points, 0.9, "refuse")
-    monkeypatch.setattr(uncertainty, "_LARGEST_TABLE", 5000)
-    many = half_width(expansion(TOGETHER, PLANE), law("gaussian", 49), points, 0.9, "refuse")
-    assert (few <= many).all() and (many < 1.5 * few).all()
+def test_bands_of_slopes_and_roundings_of_total_degree():
+    """At one point: a normal quantile times the length of all weights, and their sum for rounding, from above."""
+    at = np.array([[0.3, 0.9]])
     slope = expansion(TOGETHER, PLANE).derivative(0)
-    monkeypatch.undo()
-    found = half_width(slope, law("gaussian", 49), points[:1], 0.9, "refuse")
-    whole = np.stack([Expansion(TOGETHER, PLANE, one).derivative(0)(points[:1])[0] for one in np.eye(49)])
+    whole = np.array([Expansion(TOGETHER, PLANE, one).derivative(0)(at)[0] for one in np.eye(49)])
+    found = half_width(slope, LocalLaw("bit", 49, 1.0), at, 0.9, "refuse")
     assert found == pytest.approx(1.645 * np.linalg.norm(whole), rel=0.05)
+    rough = law("gaussian", 49, 1, 0)  # in steps as large as its deviation
+    assert half_width(slope, rough, at, 0.9, "refuse") >= found + np.abs(whole).sum()
+    with pytest.raises(ParameterError, match="are for Gaussian noise, got noise of kind 'laplace'"):
+        half_width(slope, law("laplace", 49), at, 0.9, "refuse")
 
 
 @pytest.mark.parametrize("kind", KINDS)

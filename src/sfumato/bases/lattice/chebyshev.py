@@ -41,6 +41,16 @@ def _series(count: int, kept: int) -> Floats:
     return table
 
 
+@lru_cache(maxsize=64)
+def _orthonormal(count: int, kept: int) -> Floats:
+    """``(kept + 1, count)``: Chebyshev polynomials at the points, of length one there."""
+    table = np.asarray(chebyshev.chebvander(2 * chebyshev_points(count) - 1, kept).T, dtype=np.float64)
+    table *= math.sqrt(2 / count)
+    table[0] /= math.sqrt(2)
+    table.setflags(write=False)
+    return table
+
+
 @dataclass(frozen=True)
 class LeastSquares(LatticeBasis):
     """Polynomials of degree ``kept`` along each axis, fitted to values at ``degree + 1`` Chebyshev points of it.
@@ -114,12 +124,20 @@ class TotalDegree(LeastSquares):
     def settled(self, values: Floats) -> Floats:
         shape = values.shape[1:]
         for axis, count in enumerate(shape, start=1):
-            values = _along(_series(count, self.kept), values, axis)
-        values = np.where(np.indices(values.shape[1:]).sum(axis=0) <= self.kept, values, 0.0)
+            values = _along(_orthonormal(count, self.kept), values, axis)
+        values = np.where(self._together(len(shape)), values, 0.0)
         for axis, count in enumerate(shape, start=1):
-            table = np.asarray(chebyshev.chebvander(2 * chebyshev_points(count) - 1, self.kept), dtype=np.float64)
-            values = _along(table, values, axis)
+            values = _along(_orthonormal(count, self.kept).T, values, axis)
         return values
+
+    def orthonormal_weights(self, tables: list[Floats]) -> Floats:
+        own = [table @ _orthonormal(table.shape[1], self.kept).T for table in tables]
+        kept = np.argwhere(self._together(len(tables))).T
+        return np.asarray(math.prod(table[:, orders] for table, orders in zip(own, kept, strict=True)))
+
+    def _together(self, axes: int) -> NDArray[np.bool_]:
+        """``(kept + 1, ...)``: which products of Chebyshev polynomials there are."""
+        return np.asarray(np.indices((self.kept + 1,) * axes).sum(axis=0) <= self.kept)
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "name": "total-degree"}

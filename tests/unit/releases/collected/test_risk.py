@@ -1,6 +1,5 @@
 """A mean loss from reports: where it is lowest, what is certain of it, and files that say something else."""
 
-
 import numpy as np
 import pytest
 
