@@ -239,15 +239,15 @@ def test_only_channels_randomise_on_devices():
     assert users == {"local/channels.py", "local/copies.py"}
 
 
-DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "risk", "losses", "wire",
+DEVICE = ("__init__", "protocol", "density", "smooth", "marginals", "linear", "risk", "wire",
           "public", "generalized", "copies",
           "records", "channels", "planner")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DEVICE)
+@pytest.mark.parametrize("name", [*(f"local/{name}" for name in DEVICE), "bases/smooth_losses"])
 def test_devices_need_numpy_and_the_standard_library_only(name):
     """At the top of a module; what a collector needs for a release is imported where it is needed."""
-    tree = parsed(SRC / "local" / f"{name}.py")
+    tree = parsed(SRC / f"{name}.py")
     found = [alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names]
     found += [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert {module.split(".")[0] for module in found} <= set(sys.stdlib_module_names) | {"numpy", "sfumato"}

@@ -115,7 +115,7 @@ class TestLaplaceRisk(RiskContract):
 
 
 class TestBernsteinRisk(RiskContract):
-    protocol = dataclasses.replace(RiskContract.protocol, lattice=4, degree=3, bernstein=2, loss="huber")
+    protocol = dataclasses.replace(RiskContract.protocol, lattice=4, degree=3, bernstein=2, total=False, loss="huber")
 
 
 class SmoothContract(ProtocolContract):

@@ -397,6 +397,10 @@ def collected():
         ),
         people,
     )
+    asked["collected-risk-total"] = (
+        sf.local.RiskMinimization(whole, 2.0, "logistic", two, lattice=5, degree=3, response="smoker", seed=7),
+        known,
+    )
     for name, (protocol, records) in asked.items():
         collector = protocol.collector()
         with mock.patch("os.urandom", np.random.default_rng(17).bytes):

@@ -27,6 +27,7 @@ FLAVOURS |= {
     "collected-density-subset",
     "collected-risk",
     "collected-risk-plane",
+    "collected-risk-total",
     "collected-model",
 }
 

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,8 @@ class LatticeBasis(Basis):
     """
 
     degree: int | tuple[int, ...]
+
+    separable: ClassVar[bool] = True  # whether each axis acts by itself: there is nothing in ``settled``
 
     def __post_init__(self) -> None:
         if isinstance(self.degree, Sequence) and not self.degree:
@@ -123,9 +125,20 @@ class LatticeBasis(Basis):
         grid = np.meshgrid(*axes, indexing="ij")
         return from_unit(box, np.stack([g.ravel() for g in grid], axis=1))
 
+    def settled(self, values: Floats) -> Floats:
+        """``(m, *shape)`` lattice values after what is done to all the axes together, before each by itself.
+
+        It is an orthogonal projection: weights of lattice values go through it as values do.
+        """
+        return values
+
+    def orthonormal_weights(self, tables: list[Floats]) -> Floats:
+        """``(m, count)`` weights of the orthonormal numbers that settling leaves, from those along each axis."""
+        raise ParameterError(f"{self!r} has weights along each axis")
+
     def transform(self, coefficients: Floats, box: Box) -> Floats:
         """Turn the ``(size,)`` lattice values into an evaluation tensor, axis by axis."""
-        tensor = coefficients.reshape(self.shape(box))
+        tensor = self.settled(coefficients.reshape(1, *self.shape(box)))[0]
         for axis, degree in enumerate(self.degrees(box)):
             matrix = self.axis_transform(degree)
             if matrix is not None:
@@ -151,7 +164,7 @@ class LatticeBasis(Basis):
         return Expansion(self, box, values)
 
     def axis_weights(self, box: Box, axis: int, unit: Floats, derivative: int) -> Floats:
-        """``(m, k + 1)``: how the function at each point depends on the lattice values along one axis."""
+        """``(m, k + 1)``: how the function at each point depends on the (settled) lattice values along one axis."""
         degree = self.degrees(box)[axis]
         values = self.axis_values(degree, unit, derivative)
         matrix = self.axis_transform(degree)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.lattice.chebyshev import chebyshev_points
+from sfumato.bases.smooth_losses import SMOOTH
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_integer, shown
 from sfumato.codec import decode_box, encode_box
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.local.channels import State
-from sfumato.local.losses import SMOOTH
 from sfumato.local.protocol import Protocol, Words
 from sfumato.values import confined
 
@@ -52,7 +52,9 @@ class RiskMinimization(Protocol):
         One to three ranges, as an ``sf.Box``. Of a named loss each is called like the column that it multiplies;
         ``"intercept"`` multiplies one.
     lattice, degree
-        Points along each parameter (a number, or one for each), and the degree of the polynomial along each.
+        Points along each parameter (a number, or one for each), and the degree of the polynomial.
+    total
+        Whether ``degree`` is that along all parameters together (default), with less noise, or along each of them.
     response
         A column of the box: two categories, or a range. Losses of yours need none.
     randomizer
@@ -83,9 +85,10 @@ class RiskMinimization(Protocol):
     ridge: float = 0.0
     range: Any = None  # once checked, a pair
     bernstein: int | None = None
+    total: bool | None = None  # once checked, not None; of one parameter False, where it makes no difference
 
     kind: ClassVar[str] = "risk"
-    unwritten: ClassVar[dict[str, Any]] = {"response": None, "bernstein": None}
+    unwritten: ClassVar[dict[str, Any]] = {"response": None, "bernstein": None, "total": False}
 
     def __init__(
         self,
@@ -101,13 +104,14 @@ class RiskMinimization(Protocol):
         ridge: float = 0.0,
         range: tuple[float, float] | None = None,
         bernstein: int | None = None,
+        total: bool | None = None,
         seed: int | None = None,
         users: int = 2**40,
         numbers: str = "given",
     ) -> None:
         given = {"box": box, "epsilon": epsilon, "loss": loss, "parameters": parameters, "lattice": lattice,
                  "degree": degree, "response": response, "randomizer": randomizer, "ridge": ridge, "range": range,
-                 "bernstein": bernstein, "seed": seed, "users": users, "numbers": numbers}  # fmt: skip
+                 "bernstein": bernstein, "total": total, "seed": seed, "users": users, "numbers": numbers}  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -125,6 +129,7 @@ class RiskMinimization(Protocol):
         one_of("randomizer", self.randomizer, RANDOMIZERS)
         object.__setattr__(self, "parameters", self._checked_parameters())
         self._check_lattice()
+        self._check_total()
         self._check_columns()
         object.__setattr__(self, "range", self._checked_range())
         ridge = finite_number("ridge", self.ridge)
@@ -179,6 +184,14 @@ class RiskMinimization(Protocol):
                 raise ParameterError.of(
                     "lattice", f"must be degree + 1 = {self.degree + 1} with bernstein=, got lattice={self.lattice!r}"
                 )
+
+    def _check_total(self) -> None:
+        if self.total is not None and not isinstance(self.total, bool):
+            raise ParameterTypeError.of("total", f"must be True or False, got total={shown(self.total)}")
+        if self.total and self.bernstein is not None:
+            raise ParameterError.of("total", "must be left out, or False, with bernstein=: its degree is along each")
+        chosen = self.bernstein is None if self.total is None else self.total
+        object.__setattr__(self, "total", chosen and self.parameters.dimension > 1)
 
     def _check_columns(self) -> None:
         """The response, and of a named loss which column each parameter multiplies."""
@@ -256,7 +269,7 @@ class RiskMinimization(Protocol):
 
     def settings(self) -> dict[str, Any]:
         box = encode_box(self.parameters)
-        some = {"response": self.response, "bernstein": self.bernstein}
+        some = {"response": self.response, "bernstein": self.bernstein, "total": self.total or None}
         return {
             "loss": self.loss,
             "range": list(self.range),

@@ -11,7 +11,8 @@ reach that point. Simulation never sees data and uses a public, fixed seed, so a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -25,6 +26,7 @@ from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.objective import ObjectiveLaw
+from sfumato.errors import ParameterError
 from sfumato.releases.net import Net, work
 
 Floats = NDArray[np.float64]
@@ -42,7 +44,20 @@ _REST = 0.02  # of what may be missed, for what lies between the knots of a net
 def half_width(expansion: Expansion, law: NoiseLaw, points: ArrayLike, confidence: float, outside: str) -> Floats:
     """The half-width of a band that holds simultaneously at all points."""
     places = Places.of(to_unit(expansion.box, points, outside))
+    if not expansion.basis.separable:
+        return _half_width_settled(expansion, law, places, confidence)
     return half_width_at(expansion.axis_weights, places, law, confidence)
+
+
+def _half_width_settled(expansion: Expansion, law: NoiseLaw, places: Places, confidence: float) -> Floats:
+    """The same where lattice values are settled together: that leaves fewer, orthonormal numbers of Gaussian noise."""
+    basis = expansion.basis
+    if law.kind != "gaussian":
+        raise ParameterError(f"bands in {basis!r} are for Gaussian noise, got noise of kind {law.kind!r}")
+    tables = [expansion.axis_weights(i, axis)[places.index[i]] for i, axis in enumerate(places.axes)]
+    weights = basis.orthonormal_weights(tables)
+    width = half_width_of([weights], replace(law, size=weights.shape[1]), confidence)
+    return np.asarray(width + law.step * math.sqrt(law.size) * np.linalg.norm(weights, axis=1))
 
 
 def half_width_of(axes: list[Floats], law: NoiseLaw, confidence: float) -> Floats:
@@ -209,12 +224,18 @@ def _largest_at(axes: list[Floats], lengths: Floats, law: NoiseLaw, draws: int) 
     return np.concatenate(found)
 
 
-def _largest_on(tables: list[Floats], law: NoiseLaw | ObjectiveLaw, draws: int, total: float = 0.0) -> Floats:
+def _largest_on(
+    tables: list[Floats],
+    law: NoiseLaw | ObjectiveLaw,
+    draws: int,
+    total: float = 0.0,
+    settled: Callable[[Floats], Floats] = lambda values: values,
+) -> Floats:
     """The same on the grid of the tables' rows, axis by axis, and over the sum of all noise divided by ``total``."""
     shape, held = [table.shape[1] for table in tables], max(law.size, math.prod(len(table) for table in tables))
     found = []
     for noise in _drawn(law, draws, held):
-        tensor = noise.reshape(len(noise), *shape)
+        tensor = settled(noise.reshape(len(noise), *shape))
         for table in tables:  # contracts the first axis after the draws, and appends the points
             tensor = np.tensordot(tensor, table, axes=(1, 1))
         largest = np.abs(tensor).reshape(len(noise), -1).max(axis=1)
@@ -300,12 +321,14 @@ def sup_noise(basis: LatticeBasis, box: Box, law: NoiseLaw, confidence: float) -
     reach = math.prod(basis.lebesgue_constant(degree) for degree in basis.degrees(box))
     axes = [basis.axis_weights(box, axis, unit, 0) for axis, (unit, _) in enumerate(nodes)]
     lengths, peaks = (math.prod(float(np.linalg.norm(a, ord=o, axis=1).max()) for a in axes) for o in (2, np.inf))
+    if not basis.separable:  # a projection makes no weights longer; their sum by Cauchy and Schwarz
+        peaks, reach = lengths, factor * lengths * math.sqrt(law.size)
     count = math.prod(map(len, axes))
     one_by_one = float(tail_width(law, np.array(lengths), np.array(peaks), 1 - confidence, count))
     # For the L2 law the closed form is generous, its dual norm is smaller.
     mean, high = reach * norm_mean(law), min(reach * norm_quantile(law, confidence)[0], factor * one_by_one)
     draws = _affordable(work(axes), law)
     if draws:
-        largest = _largest_on(axes, law, draws)
+        largest = _largest_on(axes, law, draws, settled=basis.settled)
         mean, high = float(largest.mean()), min(high, factor * quantile_of(largest, confidence))
     return mean, high + reach * law.step

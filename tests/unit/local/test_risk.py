@@ -8,8 +8,8 @@ import pytest
 from scipy.special import expit
 
 import sfumato as sf
+from sfumato.bases.smooth_losses import SMOOTH
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.local.losses import SMOOTH
 from sfumato.local.records import read_records, within
 
 YESNO = sf.Categorical(["no", "yes"])
@@ -192,6 +192,20 @@ def test_bernsteins_operator_is_the_papers():
     assert release([[-2.0, -1.0]]) == pytest.approx(release.coefficients[:1])
 
 
+def test_degree_is_that_of_all_parameters_together_unless_a_file_says_nothing():
+    plane = asked()
+    assert plane.total is True and plane.to_json()["parameters"]["total"] is True
+    old = asked(total=False)
+    assert "total" not in old.to_json()["parameters"] and old.fingerprint != plane.fingerprint
+    assert sf.local.protocol.from_json(old.to_json()) == old
+    assert sf.local.protocol.from_json(plane.to_json()) == plane == dataclasses.replace(plane)
+    line = sf.Box({"age": (-2, 2)})
+    for one in (asked(parameters=line), asked(parameters=line, total=True), asked(lattice=4, bernstein=2)):
+        assert one.total is False and "total" not in one.to_json()["parameters"]
+    assert type(collected(plane, RECORDS).basis).__name__ == "TotalDegree"
+    assert type(collected(old, RECORDS).basis).__name__ == "LeastSquares"
+
+
 def test_all_that_is_planned():
     plan = sf.local.plan(asked(range=(0, 3)), people=10_000)
     bit = 1 / (2 * math.tanh(0.5))
@@ -226,6 +240,8 @@ def test_all_that_is_planned():
         ({"degree": 5}, r"degree must be below the points along each parameter \(5\)"),
         ({"degree": 0}, "degree must be at least 1"),
         ({"bernstein": 2}, r"lattice must be degree \+ 1 = 4 with bernstein="),
+        ({"bernstein": 2, "lattice": 4, "total": True}, "total must be left out, or False, with bernstein="),
+        ({"total": 1}, "total must be True or False, got total=1"),
         ({"bernstein": 1000, "lattice": 4}, "bernstein must be at most 100"),
         ({"randomizer": "hadamard"}, "randomizer must be one of"),
         ({"ridge": -1.0}, r"ridge must lie in \[0"),

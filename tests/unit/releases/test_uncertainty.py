@@ -12,11 +12,13 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from sfumato.bases.lattice.chebyshev import LeastSquares, TotalDegree
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.places import Places
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
-from sfumato.laws import noise_deviation, sum_deviation
+from sfumato.errors import ParameterError
+from sfumato.laws import LocalLaw, noise_deviation, sum_deviation
 from sfumato.releases import uncertainty
 from sfumato.releases.uncertainty import DRAWS, half_width, half_width_of, norm_quantile, simulate_noise, sup_noise
 
@@ -322,3 +324,54 @@ def test_quantiles_beyond_the_draws_cover(kind):
     noise, weights = law(kind, 30), spread(30, 30, 4)
     largest = [np.abs(simulate_noise(noise, n, np.random.default_rng(n)) @ weights).max(axis=1) for n in (300, 40_000)]
     assert (largest[1] <= uncertainty.quantile_of(largest[0], 0.999)).mean() > 0.998
+
+
+# --- lattice values that are settled together -----------------------------------------------------------------------
+
+PLANE = sf.Box([(0, 1), (0, 1)])
+TOGETHER, APART = TotalDegree((6, 6), 4), LeastSquares((6, 6), 4)
+
+
+def outside(widths, points, draws=400):
+    """How often noise leaves a band somewhere, with a seed of its own."""
+    noise = np.random.default_rng(11).normal(size=(draws, 49))
+    found = np.stack([Expansion(TOGETHER, PLANE, one)(points) for one in noise])
+    return int((np.abs(found) > widths).any(axis=1).sum())
+
+
+def test_bands_of_total_degree_hold_and_are_narrower():
+    """Each of 400 draws is outside with probability .1 at most: 72 of them with less than 1e-6."""
+    points = np.random.default_rng(2).uniform(size=(500, 2))
+    widths = half_width(expansion(TOGETHER, PLANE), law("gaussian", 49), points, 0.9, "refuse")
+    assert 3 < outside(widths, points) < 72  # they are not generous: fewer than 4 have 1e-9 even at .07
+    wide = half_width(expansion(APART, PLANE), law("gaussian", 49), points, 0.9, "refuse")
+    assert widths.sum() < 0.8 * wide.sum()
+    assert outside(widths / 2, points) > 200
+
+
+def test_bands_of_slopes_and_roundings_of_total_degree():
+    """At one point: a normal quantile times the length of all weights, and their sum for rounding, from above."""
+    at = np.array([[0.3, 0.9]])
+    slope = expansion(TOGETHER, PLANE).derivative(0)
+    whole = np.array([Expansion(TOGETHER, PLANE, one).derivative(0)(at)[0] for one in np.eye(49)])
+    found = half_width(slope, LocalLaw("bit", 49, 1.0), at, 0.9, "refuse")
+    assert found == pytest.approx(1.645 * np.linalg.norm(whole), rel=0.05)
+    rough = law("gaussian", 49, 1, 0)  # in steps as large as its deviation
+    assert half_width(slope, rough, at, 0.9, "refuse") >= found + np.abs(whole).sum()
+    with pytest.raises(ParameterError, match="are for Gaussian noise, got noise of kind 'laplace'"):
+        half_width(slope, law("laplace", 49), at, 0.9, "refuse")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_largest_error_of_total_degree_is_known(kind, monkeypatch):
+    """Nowhere on a fine grid is noise beyond it more often than said: 400 draws, 72 with less than 1e-6."""
+    mean, high = sup_noise(TOGETHER, PLANE, law(kind, 49), 0.9)
+    axis = np.linspace(0, 1, 41)
+    points = np.stack([g.ravel() for g in np.meshgrid(axis, axis, indexing="ij")], axis=1)
+    noise = simulate_noise(law(kind, 49), 400, np.random.default_rng(12))
+    largest = np.array([np.abs(Expansion(TOGETHER, PLANE, one)(points)).max() for one in noise])
+    assert (largest > high).sum() < 72
+    assert mean == pytest.approx(largest.mean(), rel=0.1)
+    monkeypatch.setattr(uncertainty, "_LARGEST_WORK", 1.0)
+    mean, crude = sup_noise(TOGETHER, PLANE, law(kind, 49), 0.9)
+    assert crude > high and mean > largest.mean()

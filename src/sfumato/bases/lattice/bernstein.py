@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.lattice.chebyshev import LeastSquares
+from sfumato.bases.lattice.chebyshev import LeastSquares, TotalDegree
 from sfumato.checks import positive_integer
 from sfumato.errors import ParameterError
 
@@ -200,6 +200,8 @@ def basis_from_json(data: dict[str, Any]) -> LatticeBasis:
         found = Step(degree)
     elif data["name"] == "least-squares":
         found = LeastSquares(degree, data["kept"])
+    elif data["name"] == "total-degree":
+        found = TotalDegree(degree, data["kept"])
     else:
         raise ParameterError(f"unknown basis {data['name']!r}")
     if found.to_json() != data:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,22 +13,25 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sfumato.bases.lattice.bernstein import Bernstein, basis_from_json
-from sfumato.bases.lattice.chebyshev import LeastSquares, chebyshev_points
+from sfumato.bases.lattice.chebyshev import LeastSquares, TotalDegree, chebyshev_points
 from sfumato.bases.lattice.expansion import Expansion
+from sfumato.bases.smooth_losses import SMOOTH
 from sfumato.bases.unit import from_unit
-from sfumato.checks import finite_number, one_of, probability
+from sfumato.checks import finite_number, one_of, probability, shown
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.collected.density import check_reports
+from sfumato.releases.collected.possible import PossibleLoss
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.grid import grid_points
 from sfumato.releases.uncertainty import sup_noise
 
 Floats = NDArray[np.float64]
 
-NAMES = ("logistic", "squared", "huber", "smoothed-hinge", "own")
+OWN = "own"
+NAMES = (*SMOOTH, OWN)
 _POINTS = 2**17  # of a grid on which a surface is looked at as a whole
 _FINEST = 64  # times the degree: how many points along an axis are worth it
 _STARTS = 12
@@ -34,12 +39,12 @@ _STARTS = 12
 
 @dataclass(frozen=True)
 class Minimum:
-    """The lowest point of a surface that was found, and what is certain of it.
+    """Where a mean loss is lowest, as far as can be told, and what is certain of it.
 
     Parameters
     ----------
     parameters
-        Where it is.
+        The point.
     value
         The released surface there, with the ridge.
     low, high
@@ -70,6 +75,8 @@ class CollectedRisk(FunctionRelease):
         What ``minimise`` adds, times half the square of the parameters' length.
     reports
         How many reports it rests on: public.
+    range
+        What the loss of each person was clipped to; None in older files, which do not tell.
     """
 
     kind: ClassVar[str] = "collected-risk"
@@ -77,16 +84,18 @@ class CollectedRisk(FunctionRelease):
     loss: str
     ridge: float
     reports: int
+    range: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, protocol: Any, values: Floats, variance: float, reports: int) -> Self:
         """The surface through a protocol's lattice; ``variance`` is that of a mean answer."""
         degree = tuple(size - 1 for size in protocol.shape)
+        fit = TotalDegree if protocol.total else LeastSquares
         even = protocol.bernstein is not None
-        basis = Bernstein(degree, protocol.bernstein) if even else LeastSquares(degree, protocol.degree)
+        basis = Bernstein(degree, protocol.bernstein) if even else fit(degree, protocol.degree)
         about = (
             ("target", "mean loss, collected from devices"),
-            ("loss", protocol.loss if protocol.loss != "own" else "a function of the protocol's maker"),
+            ("loss", protocol.loss if protocol.loss != OWN else "a function of the protocol's maker"),
             *((("response", protocol.response),) if protocol.response is not None else ()),
             ("range", " to ".join(f"{end:.6g}" for end in protocol.range)),
             ("lattice", " x ".join(map(str, protocol.shape))),
@@ -98,7 +107,7 @@ class CollectedRisk(FunctionRelease):
         return cls(
             guarantee=protocol.guarantee, law=law, target=about,  # type: ignore[arg-type]
             expansion=Expansion(basis, protocol.parameters, values), loss=protocol.loss,
-            ridge=protocol.ridge, reports=reports,
+            ridge=protocol.ridge, reports=reports, range=protocol.range,
         )  # fmt: skip
 
     @property
@@ -108,7 +117,10 @@ class CollectedRisk(FunctionRelease):
         return tuple(int(min(degree, kept)) for degree in self.basis.degrees(self.box))
 
     def minimise(self, ridge: float | None = None, confidence: float = 0.95) -> Minimum:
-        """The lowest point: the best that projected search finds from several starts, certified against the band.
+        """The lowest point, found by projected search from several starts and certified against the band.
+
+        Of a named loss it is sought on the nearest mean loss that people can have, which noise moves far less than the
+        polynomial; of a loss of the protocol's maker's on the polynomial itself.
 
         Parameters
         ----------
@@ -127,14 +139,22 @@ class CollectedRisk(FunctionRelease):
         probability("confidence", confidence)
         axes, slack = self._grid()
         points, _ = grid_points(self.box, axes)
-        values = self(points, "clip") + weight / 2 * (points**2).sum(axis=1)
-        place, value = self._search(points[np.argsort(values, kind="stable")[:_STARTS]], weight)
+        values = self(points, "clip") + _penalty(points, weight)
+        place = self._lowest_possible(weight) if self.possible else self._lowest_released(points, values, weight)
+        value = float((self(place[None, :], "clip") + _penalty(place[None, :], weight))[0])
         # A polynomial is nowhere further from the middle of its values on the grid than ``slack`` times those are.
         middle, half = (values.max() + values.min()) / 2, (values.max() - values.min()) / 2
         lowest = min(float(middle - slack * half), value)
         wrong = sup_noise(self.basis, self.box, self.law, confidence)[1]
         low, high = value - wrong, value + wrong
         return Minimum(tuple(place.tolist()), value, low, high, value - lowest + 2 * wrong, confidence)
+
+    @cached_property
+    def possible(self) -> PossibleLoss | None:
+        """The nearest mean loss that people can have; None of a loss that only devices know."""
+        if self.loss == OWN or self.range is None:
+            return None
+        return PossibleLoss.nearest(self.loss, self.range, self.basis.lattice(self.box), self.coefficients)
 
     def _grid(self) -> tuple[list[Floats], float]:
         """Chebyshev points along each parameter with both ends, and what lies between them (Ehlich and Zeller)."""
@@ -149,23 +169,42 @@ class CollectedRisk(FunctionRelease):
             slack /= math.cos(along * math.pi / (2 * count))
         return axes, slack
 
-    def _search(self, starts: Floats, ridge: float) -> tuple[Floats, float]:
-        """The lowest of what a projected quasi-Newton search finds from each of some points, and from them."""
+    def _lowest_possible(self, ridge: float) -> Floats:
+        """Of the nearest mean loss that people can have."""
+        possible, points = self.possible, self.basis.lattice(self.box)
+        assert possible is not None
+
+        def surface(at: Floats) -> float:
+            return float((possible(at[None, :]) + _penalty(at[None, :], ridge))[0])
+
+        return self._search(points, possible(points) + _penalty(points, ridge), surface)
+
+    def _lowest_released(self, points: Floats, values: Floats, ridge: float) -> Floats:
+        """Of the polynomial."""
         slopes = [self.expansion.derivative(axis) for axis in range(self.box.dimension)]
 
-        def surface(at: Floats) -> tuple[float, Floats]:
-            point = at[None, :]
-            slope = np.array([float(one(point, "clip")[0]) for one in slopes])
-            return float(self(point, "clip")[0] + ridge / 2 * (at @ at)), slope + ridge * at
+        def surface(at: Floats) -> float:
+            return float((self(at[None, :], "clip") + _penalty(at[None, :], ridge))[0])
 
-        bounds = list(zip(self.box.low, self.box.high, strict=True))
-        found = list(starts)
+        def slope(at: Floats) -> Floats:
+            return np.array([float(one(at[None, :], "clip")[0]) for one in slopes]) + ridge * at
+
+        return self._search(points, values, surface, slope)
+
+    def _search(
+        self,
+        points: Floats,
+        values: Floats,
+        surface: Callable[[Floats], float],
+        slope: Callable[[Floats], Floats] | None = None,
+    ) -> Floats:
+        """The lowest of what a projected quasi-Newton search finds from the lowest of some points, and of them."""
+        starts = points[np.argsort(values, kind="stable")[:_STARTS]]
+        bounds, found = list(zip(self.box.low, self.box.high, strict=True)), list(starts)
         for start in starts:
-            stop = minimize(surface, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+            stop = minimize(surface, start, jac=slope, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
             found.append(np.clip(stop, self.box.low, self.box.high))
-        values = [surface(one)[0] for one in found]
-        best = int(np.argmin(values))
-        return found[best], values[best]
+        return np.asarray(found[int(np.argmin([surface(one) for one in found]))])
 
     def _approximation_error(self) -> float:
         raise ParameterError(
@@ -185,11 +224,14 @@ class CollectedRisk(FunctionRelease):
             "loss": self.loss,
             "ridge": self.ridge,
             "reports": self.reports,
+            **({} if self.range is None else {"range": list(self.range)}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"basis", "derivatives", "loss", "ridge", "reports"}, "the content")
+        exact_keys(
+            fields, {"basis", "derivatives", "loss", "ridge", "reports", *({"range"} & {*fields})}, "the content"
+        )
         exact_keys(arrays, {"coefficients"}, "the file")
         check_reports(fields["reports"], common)
         basis, coefficients = basis_from_json(fields["basis"]), arrays["coefficients"]
@@ -205,5 +247,19 @@ class CollectedRisk(FunctionRelease):
             raise ParameterError("a mean loss has one to three parameters, and a ridge that is not negative")
         return cls(
             **common, expansion=Expansion(basis, box, coefficients, orders), loss=one_of("loss", fields["loss"], NAMES),
-            ridge=ridge, reports=fields["reports"],
+            ridge=ridge, reports=fields["reports"], range=_range_of(fields["range"]) if "range" in fields else None,
         )  # fmt: skip
+
+
+def _penalty(points: Floats, ridge: float) -> Floats:
+    return np.asarray(ridge / 2 * (points**2).sum(axis=1))
+
+
+def _range_of(told: Any) -> tuple[float, float]:
+    """What losses were clipped to, as a file has it."""
+    if not isinstance(told, list) or len(told) != 2:
+        raise ParameterError(f"a loss is clipped to a range of two numbers, got {shown(told)}")
+    low, high = (finite_number("range", end) for end in told)
+    if not 0 < high - low < math.inf or not math.isfinite(1 / (high - low)):
+        raise ParameterError(f"a loss is clipped to a range with low < high, got {told!r}")
+    return low, high

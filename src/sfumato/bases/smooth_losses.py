@@ -1,4 +1,4 @@
-"""Losses by name, as devices work them out: public functions of a margin or a residual. Numpy only."""
+"""Smooth losses by name, public functions of a margin or a residual, as devices work them out. Numpy only."""
 
 from __future__ import annotations
 
