@@ -22,6 +22,7 @@ from sfumato.core.privacy import Guarantee
 from sfumato.dates import as_moments
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.density.distribution import Distribution
+from sfumato.values import is_sparse
 
 Generator = np.random.Generator
 Draw = Callable[[int, Generator], Any]
@@ -124,7 +125,7 @@ def like(empty: Any, declared: Mapping[str, Column] | None = None) -> Oracle:
         if isinstance(empty, tuple):
             first, second = empty
             return _array_like(first, list(known.values()), n, generator), _array_like(second, [], n, generator)
-        if isinstance(empty, np.ndarray):
+        if isinstance(empty, np.ndarray) or is_sparse(empty):
             return _array_like(empty, list(known.values()), n, generator)
         if isinstance(empty, Mapping):
             return {name: _column_like(column, known.get(name), n, generator) for name, column in empty.items()}
@@ -144,6 +145,8 @@ def _column_like(empty: Any, kind: Column | None, n: int, generator: Generator) 
 
 
 def _array_like(empty: Any, columns: list[Column], n: int, generator: Generator) -> Any:
+    if not isinstance(empty, np.ndarray):  # compressed rows
+        return type(empty)(_array_like(empty.toarray(), columns, n, generator))
     width = 1 if empty.ndim == 1 else empty.shape[1]
     kinds: list[Column | None] = [*columns] if len(columns) == width else [None] * width
     word = {"U": "text", "f": "float", "M": "moment"}.get(empty.dtype.kind, "whole")

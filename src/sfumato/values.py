@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout, suppress
 from decimal import Decimal
 from functools import lru_cache
@@ -228,15 +228,54 @@ def column(values: Any) -> NDArray[Any]:
         elif not kind.is_numeric() and name not in _OF_POLARS:
             return np.full(len(values), None)
     stored = values.array if hasattr(type(values), "array") else values  # of pandas: by position, whatever the labels
-    if hasattr(kind, "index_type"):  # a dictionary of Arrow's is read faster as what it holds
-        with suppress(Exception):
-            stored = values.cast(kind.value_type)
+    kind = getattr(kind, "pyarrow_dtype", kind)
+    if hasattr(kind, "index_type"):  # Arrow does not look whether there is such an entry, and dies where there is none
+        arrow = stored.__arrow_array__() if hasattr(type(stored), "__arrow_array__") else stored
+        return of_entries(arrow, lambda dictionary: column(dictionary).tolist(), None)
+    if _holds_entries(kind):
+        return np.full(len(values), None)
     as_list = next((found for name in _AS_LIST if (found := getattr(type(stored), name, None))), None)
     if as_list is None and hasattr(type(values), "__array__"):
         return np.asarray(_array(values))
     with confined():  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
         return objects(list(stored) if as_list is None else as_list(stored))
     return objects([_one(stored, place) for place in range(len(stored))])
+
+
+def _holds_entries(kind: Any) -> bool:
+    """Whether dictionaries of Arrow's lie inside of what a type holds (lists, structs, maps, extensions)."""
+    inside = [getattr(kind, "storage_type", None)]
+    inside += [kind.field(place).type for place in range(getattr(kind, "num_fields", 0))]
+    return any(one is not None and (hasattr(one, "index_type") or _holds_entries(one)) for one in inside)
+
+
+def entries(chunk: Any) -> NDArray[np.int64]:
+    """Which entry of its dictionary each row of an Arrow array has; -1 for none, and for one that is not there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = pc.fill_null(pc.cast(chunk.indices, pa.int64(), safe=False), -1).to_numpy(zero_copy_only=False)
+    return entries_of(places, len(chunk.dictionary))
+
+
+def entries_of(places: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """The same places among so many entries; -1 for those that are none."""
+    return np.where((places < 0) | (places >= count), -1, places)
+
+
+def of_entries(values: Any, read: Callable[[Any], Iterable[Any]], missing: Any) -> NDArray[Any]:
+    """What is read from each entry of an Arrow array of dictionaries, for each row.
+
+    Never expanded: all rows together may hold more text than a plain column of Arrow's, and a record has a say in that.
+    """
+    import pyarrow as pa
+
+    parts = []
+    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        known = [*read(chunk.dictionary), missing]
+        table = objects(known) if missing is None else np.array(known, dtype=np.array(missing).dtype)
+        parts.append(table[entries(chunk)])
+    return np.concatenate(parts) if parts else np.array([missing])[:0]
 
 
 @silently()
@@ -268,6 +307,11 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
                 if shape_of(row) == (width,) and (values := doubles(row)).shape == (width,):
                     found[place] = values
     return found
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether it is a matrix of scipy's, by its type alone and without importing scipy for others."""
+    return any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__)
 
 
 def is_row(value: Any) -> bool:

@@ -31,11 +31,12 @@ from sfumato import dates, instants, values
 from sfumato.accounting import binding
 from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
-from sfumato.engines import cells, columns, files, lines, persons, tables
+from sfumato.engines import cells, columns, files, lines, memory, persons, tables
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
 from sfumato.local import records
+from sfumato.targets.machine import examples
 
 
 def quick(container: str) -> list:
@@ -87,6 +88,13 @@ def test_where_chunks_of_a_table_end():
         check(fuzz(4 * CHANGES, seed=15, doors=quick("pandas")))
 
 
+def test_where_blocks_of_features_end():
+    """What is kept of a full block is packed, and a pass reads it again."""
+    learners = ("ridge", "PrivateRidge", "PrivateKernelRegressor", "logistic regression", "support vectors")
+    with _few_features():
+        check(fuzz(4 * CHANGES, seed=17, doors=named(*learners)))
+
+
 def test_what_a_neighbour_may_change():
     """The watch itself: the numbers that are paid for may differ by as much as was certified, and by no more."""
     box, privacy, watch = sf.Box({"x": (0, 10)}), sf.Privacy(epsilon=1.0), Watch()
@@ -109,6 +117,10 @@ Hole = Callable[[], contextlib.AbstractContextManager]
 
 def named(*names: str) -> list:
     return [door for door in DOORS if door.name in names]
+
+
+def _few_features() -> contextlib.AbstractContextManager:
+    return mock.patch.object(examples, "BLOCK", 2)
 
 
 def _regular(changed: Callable[[lines.Layout, list[bytes]], list[bytes]]) -> Hole:
@@ -478,6 +490,18 @@ def _extensions_are_read() -> contextlib.AbstractContextManager:
     return mock.patch.object(values, "_OF_POLARS", {*values._OF_POLARS, "Extension"})
 
 
+@contextlib.contextmanager
+def _targets_packed() -> Iterator[None]:
+    """What is mostly 0 is kept as compressed rows, also if passes do not take it so."""
+    real = memory._packed
+
+    def packed(given: list) -> list:
+        return [part for one in given for part in real([one])]
+
+    with _few_features(), mock.patch.object(memory, "_packed", packed):
+        yield
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
 DATED = named("a caller's statistic of dates")
 REPORTS = [door for door in DOORS if door.kind == "reports"]
@@ -565,6 +589,7 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
         lambda: mock.patch.object(tables, "objects", np.asarray), named("mean", "a caller's statistic"), "dict"),
     "Arrow finds a type for the objects of a table that an account is bound to": (
         lambda: mock.patch.object(binding, "_as_arrow", pa.table), named("data of an account"), "pandas"),
+    "responses in the middle of a range are left out": (_targets_packed, named("ridge", "PrivateRidge"), "array"),
     "identifiers are as many persons as units": (
         _keys({np.datetime64: _told_apart, datetime.datetime: _told_apart}), named("count", "sum"), "pandas"),
 }  # fmt: skip

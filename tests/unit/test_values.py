@@ -467,3 +467,31 @@ def test_a_class_derived_from_mappings_has_no_say_about_containers():
     assert not is_mapping(np.zeros(2)) and is_mapping({}) and is_mapping(MappingProxyType({}))
     del Nosy
     gc.collect()  # or it goes on being asked
+
+
+def indexed(place, words=("a", "b")):
+    """A dictionary of Arrow's whose last record points to an entry of that number."""
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1, place], pa.int32()), pa.array(words), safe=False)
+
+
+@pytest.mark.parametrize("place", [-1, 2, 10**9, -2 * 10**9])
+def test_an_entry_that_no_dictionary_has_is_missing(place):
+    """Arrow looks it up in memory that is not its own."""
+    array = indexed(place)
+    chunks = pa.chunked_array([array, indexed(0, ["c", "d"])])
+    frame = pd.Series(pd.arrays.ArrowExtensionArray(chunks))
+    assert column(array).tolist() == ["a", "b", None]
+    assert column(chunks).tolist() == column(frame).tolist() == ["a", "b", None, "c", "d", "c"]
+    assert doubles(indexed(place, [1.5, 2.5])).tolist()[:2] == [1.5, 2.5]
+
+
+def test_dictionaries_inside_of_other_values_are_not_read():
+    nested = pa.StructArray.from_arrays([indexed(10**9)], ["inside"])
+    lists = pa.ListArray.from_arrays(pa.array([0, 2, 3], pa.int32()), indexed(10**9))
+    assert column(nested).tolist() == [None] * 3 and column(lists).tolist() == [None] * 2
+    assert column(pa.array([[1], [2]])).tolist() == [[1], [2]]
+
+
+def test_entries_that_are_lists_stay_what_they_are():
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array([[1.0, 2.0], [3.0]]))
+    assert column(array).tolist() == [[1.0, 2.0], [3.0], None]

@@ -6,7 +6,7 @@ Which cell a record falls into depends on that record alone, bit by bit, so coun
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from sfumato.checks import finite_number, positive_integer, shown
 from sfumato.core.box import Box, Categorical, Interval
 from sfumato.engines.files import holds_text, is_text
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-from sfumato.values import letters
+from sfumato.values import letters, of_entries
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -177,37 +177,6 @@ def positions(values: Any, kind: Categorical) -> Positions:
 def _look_up(places: Mapping[Any, int], value: Any) -> int:
     # A text of somebody's own kind may compare in its own way: it is not asked.
     return places.get(str.__str__(value), _NOWHERE) if issubclass(type(value), str) else _NOWHERE
-
-
-def entries(chunk: Any) -> NDArray[np.int64]:
-    """Which entry of its dictionary each row of an Arrow array has; -1 for none, and for one that is not there."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    places = pc.fill_null(pc.cast(chunk.indices, pa.int64(), safe=False), -1).to_numpy(zero_copy_only=False)
-    return entries_of(places, len(chunk.dictionary))
-
-
-def entries_of(places: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """The same places among so many entries; -1 for those that are none."""
-    return np.where((places < 0) | (places >= count), -1, places)
-
-
-def of_entries(values: Any, read: Callable[[Any], Iterable[Any]], missing: Any) -> NDArray[Any]:
-    """What is read from each entry of an Arrow array of dictionaries, for each row.
-
-    Never expanded: all rows together may hold more text than a plain column of Arrow's, and a record has a say in that.
-    """
-    import pyarrow as pa
-
-    parts = []
-    for chunk in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
-        known = [*read(chunk.dictionary), missing]
-        places = entries(chunk)
-        table = np.empty(len(known), dtype=object if missing is None else np.array(missing).dtype)
-        table[:] = known
-        parts.append(table[places])
-    return np.concatenate(parts) if parts else np.array([missing])[:0]
 
 
 def _arrow_positions(values: Any, categories: Iterable[Any]) -> Positions:

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from sfumato.core.box import Categorical, Column, Date
 from sfumato.dates import FIELDS, ISO, as_days, as_moments, days_of_array, days_of_counts, days_of_fields
-from sfumato.engines.cells import entries_of, of_entries, positions
+from sfumato.engines.cells import positions
 from sfumato.engines.files import holding, holds_dates, holds_numbers, holds_text, is_text
 from sfumato.errors import SchemaError
 from sfumato.instants import instant, keys_of_counts
-from sfumato.values import TEXTS_OF_POLARS, column, doubles, letters, type_word
+from sfumato.values import TEXTS_OF_POLARS, column, doubles, entries_of, letters, of_entries, type_word
 
 Floats = NDArray[np.float64]
 Coded = tuple[list[Any], NDArray[np.int64]]  # some identifiers, and which of them each row has

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.box import Box
-from sfumato.engines.cells import entries, entries_of
 from sfumato.engines.columns import tabular
 from sfumato.errors import ParameterTypeError, SchemaError
-from sfumato.values import told_by_kind
+from sfumato.values import entries, entries_of, told_by_kind
 
 
 def as_frame(data: Any) -> Any:

@@ -18,11 +18,6 @@ from sfumato.values import type_word
 Floats = NDArray[np.float64]
 
 
-def is_sparse(data: Any) -> bool:
-    """Whether it is a matrix of scipy's, by its type alone and without importing scipy for others."""
-    return any(kind.__module__.startswith("scipy.sparse") for kind in type(data).__mro__)
-
-
 def check_sparse(data: Any, name: str, persons: bool = False) -> None:
     """Refuse a matrix of another format, of anything but real numbers, or in which persons are to be told apart."""
     if persons:
@@ -36,13 +31,34 @@ def check_sparse(data: Any, name: str, persons: bool = False) -> None:
 def plain_rows(matrix: Any, start: int, stop: int) -> Floats:
     """``(rows, columns)``: some of the rows of a matrix in compressed rows, each from what is written of it alone."""
     wide = int(matrix.shape[1])
+    counts, columns, values = _written(matrix, start, stop)
+    found = np.zeros((len(counts), wide))
+    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
+        np.add.at(
+            found.reshape(-1), np.repeat(np.arange(len(counts)), counts) * wide + columns, values.astype(np.float64)
+        )
+    return found
+
+
+def tidy(matrix: Any) -> Any:
+    """The same matrix, for a function of the caller's: without what is written outside of it, on which scipy dies.
+
+    Rows are as long as their own values say; the order in which these are written, and several in one place, stay.
+    """
+    from scipy.sparse import csr_array, csr_matrix, sparray
+
+    counts, columns, values = _written(matrix, 0, matrix.shape[0])
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    kind = csr_array if isinstance(matrix, sparray) else csr_matrix
+    return kind((values, columns.astype(matrix.indices.dtype), bounds.astype(matrix.indptr.dtype)), shape=matrix.shape)
+
+
+def _written(matrix: Any, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+    """How many values within the matrix are written of each of some rows, in which columns, and which they are."""
     bounds = np.clip(matrix.indptr[start : stop + 1].astype(np.int64), 0, min(len(matrix.indices), len(matrix.data)))
     counts = np.maximum(np.diff(bounds), 0)
     rows = np.repeat(np.arange(len(counts)), counts)
     places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - bounds[:-1], counts)
     columns = matrix.indices[places].astype(np.int64)
-    inside = (columns >= 0) & (columns < wide)
-    found = np.zeros((len(counts), wide))
-    with np.errstate(all="ignore"):  # a warning that depends on values would be an output
-        np.add.at(found.reshape(-1), (rows * wide + columns)[inside], matrix.data[places][inside].astype(np.float64))
-    return found
+    inside = (columns >= 0) & (columns < matrix.shape[1])
+    return np.bincount(rows[inside], minlength=len(counts)), columns[inside], matrix.data[places][inside]

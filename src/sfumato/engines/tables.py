@@ -54,9 +54,9 @@ from sfumato.engines.files import (
     without_views,
 )
 from sfumato.engines.persons import rows_kept
-from sfumato.engines.sparse import check_sparse, is_sparse, plain_rows
+from sfumato.engines.sparse import check_sparse, plain_rows, tidy
 from sfumato.errors import ParameterTypeError, SchemaError
-from sfumato.values import collected, is_mapping, letters, objects, type_word
+from sfumato.values import collected, is_mapping, is_sparse, letters, objects, type_word
 
 Floats = NDArray[np.float64]
 Values = list[Any]
@@ -123,7 +123,9 @@ class ArrayTable(Table):
 
     @cached_property
     def native(self) -> Any:  # whatever fit does, the caller's arrays stay
-        return tuple(part.copy() for part in self._given) if isinstance(self._given, tuple) else self._given.copy()
+        whole = self._given if isinstance(self._given, tuple) else (self._given,)
+        copies = tuple(tidy(part) if is_sparse(part) else part.copy() for part in whole)
+        return copies if isinstance(self._given, tuple) else copies[0]
 
     @property
     def schema(self) -> Schema:

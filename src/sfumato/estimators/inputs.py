@@ -23,10 +23,10 @@ from sfumato.dates import as_moments
 from sfumato.engines.cells import positions
 from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
-from sfumato.engines.sparse import check_sparse, is_sparse
+from sfumato.engines.sparse import check_sparse
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-from sfumato.values import collected, doubles, is_mapping, rows_of, silently, type_word
+from sfumato.values import collected, doubles, is_mapping, is_sparse, rows_of, silently, type_word
 
 
 @dataclass(frozen=True)

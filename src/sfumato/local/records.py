@@ -13,7 +13,18 @@ from sfumato.checks import did_you_mean
 from sfumato.core.box import Box, Categorical, Date
 from sfumato.dates import days_of_column
 from sfumato.errors import ParameterTypeError, SchemaError
-from sfumato.values import asked, collected, column, is_array, is_mapping, is_row, letters, shape_of, silently
+from sfumato.values import (
+    asked,
+    collected,
+    column,
+    is_array,
+    is_mapping,
+    is_row,
+    is_sparse,
+    letters,
+    shape_of,
+    silently,
+)
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +44,8 @@ def read_records(box: Box, records: Any) -> Floats:
 
 
 def _read(box: Box, records: Any) -> Floats:
+    if is_sparse(records):
+        raise SchemaError("records must be a dense array, a table or a list of rows, got a sparse matrix: toarray()")
     records = letters(records) if isinstance(records, np.ndarray) and records.dtype.kind == "U" else collected(records)
     if isinstance(records, np.ndarray) and records.dtype.kind in "iufb":
         matrix = records.reshape(-1, 1) if records.ndim == 1 and box.dimension == 1 else records

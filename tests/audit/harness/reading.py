@@ -6,6 +6,7 @@ record's cells (in a CSV file: any of its line's bytes) to whatever the schema a
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +65,10 @@ def stranger(draw: Callable[[], Any]) -> Any:
 def usual(rng: Random, name: str, person: int) -> Any:
     """A value that the column is meant for; persons have numbers."""
     if name in NUMBERS:
-        return rng.uniform(*NUMBERS[name])
+        low, high = NUMBERS[name]
+        if rng.random() < 0.2:  # where something may happen: a response in the middle of its range is the target 0
+            return rng.choice([float(low), (low + high) / 2, float(high)])
+        return rng.uniform(low, high)
     if name == "d":
         return rng.randrange(*DATES)
     return person if name in (WHO, LABEL) else rng.choice(CODES if name == "k" else TEXTS[name])
@@ -327,7 +331,10 @@ class Matrix(Container):
             cells[0] = _FIRST + values[WHO]
         if self.dtype.startswith("M8"):
             return tuple(map(as_date, cells)), None
-        return tuple(cells if self.dtype == "O" else map(float, cells)), values.get(self.response or "")
+        if self.dtype == "O":
+            return tuple(cells), values.get(self.response or "")
+        least = 0.0 if np.dtype(self.dtype).kind == "u" else -math.inf
+        return tuple(max(least, float(cell)) for cell in cells), values.get(self.response or "")
 
     def _number(self, rng: Random, dtype: str) -> Any:
         kind = np.dtype(dtype).kind

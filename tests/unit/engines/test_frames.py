@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.engines.cells import of_entries, positions
+from sfumato.engines.cells import positions
 from sfumato.engines.columns import arrow_coded, arrow_days, arrow_identifiers, clean_series, identifiers
 from sfumato.engines.frames import used_categories, used_entries, without_mask
 from sfumato.engines.tables import open_table
 from sfumato.errors import SchemaError
+from sfumato.values import of_entries
 
 LINE = sf.Box({"x": (0, 1)})
 ONE = sf.Person("id", 1)

@@ -12,12 +12,13 @@ from sfumato.core import mechanism
 from sfumato.engines import memory
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Contributions
-from sfumato.engines.sparse import is_sparse, plain_rows
+from sfumato.engines.sparse import plain_rows, tidy
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterTypeError, SchemaError
 from sfumato.estimators import PrivateKernelDensity, PrivateLogisticRegression
 from sfumato.targets.machine import examples
 from sfumato.targets.machine.gradient import BLOCK, ClippedGradient, Gradient
+from sfumato.values import is_sparse
 
 RNG = np.random.default_rng(2)
 WIDE = sf.Box([(0.0, 1.0)] * 40, max_norm=2.0)
@@ -61,6 +62,25 @@ def test_whatever_is_written_in_a_row_it_is_read_alone_and_nothing_is_raised(wri
     assert np.array_equal(plain_rows(written, 0, 1), [row], equal_nan=True)
     beside = sparse.vstack([sparse.csr_array([[0.0, 7.0, 0.0]]), sparse.csr_array(np.eye(3))]).tocsr()
     assert np.array_equal(plain_rows(beside, 0, 4)[0], [0.0, 7.0, 0.0])
+
+
+def test_a_function_is_given_what_is_written_within_the_matrix():
+    beside = [[1.0, 0.0, 2.0], [0.0, 0.0, 0.0]]
+    for column in (1, -1, 3, 2**40):
+        written = csr([1, 2, 5], [0, 2, column], [0, 2, 3, 9], 3)
+        tidied = tidy(written)
+        assert tidied.toarray().tolist() == [beside[0], [0.0, 5.0 * (column == 1), 0.0], beside[1]]
+        assert tidied.indices.dtype == tidy(csr([1, 2, 5], [0, 2, 1], [0, 2, 3, 9], 3)).indices.dtype
+    for kind in (sparse.csr_array, sparse.csr_matrix):
+        table = open_table((kind(ROWS), LABELS), WIDE, "row").native[0]
+        assert isinstance(table, kind) and np.array_equal(table.toarray(), ROWS)
+
+
+def test_a_function_of_compressed_rows_is_rehearsed_on_such():
+    seen = []
+    target = sf.Statistic(lambda t: seen.append(type(t[0])) or float(t[0].sum() + t[1].sum()), sensitivity=42.0)
+    sf.release(target, (sparse.csr_matrix(ROWS), LABELS), WIDE, sf.Privacy(epsilon=1.0))
+    assert seen == [sparse.csr_matrix] * 3
 
 
 def test_rows_are_made_plain_a_few_at_a_time():
@@ -167,6 +187,26 @@ def test_what_is_kept_of_sparse_features_is_compressed_and_plain_again():
     for again, value in zip(memory._unpacked(kept, False), values, strict=True):
         assert np.array_equal(again, value, equal_nan=True) and again.dtype == np.float64
     assert is_sparse(memory._unpacked(kept, True)[0])
+
+
+def test_targets_of_which_most_are_zero_stay_plain():
+    """A response in the middle of its range is the target 0, and passes read no targets in compressed rows."""
+    values = [np.ones((100, 2)), np.zeros((100, 1))]
+    kept = memory._packed(values)
+    assert isinstance(kept[1], np.ndarray) and isinstance(memory._unpacked(kept, True)[1], np.ndarray)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.parametrize("how", ["output", "objective", "descent"])
+def test_how_many_responses_lie_in_the_middle_decides_nothing(how, compressed, no_noise):
+    target = sf.KernelMachine("huber", "linear", 1.0, response="y", range=(0, 1), mechanism=how)
+    records = sparse.csr_array(ROWS[:192]) if compressed else RNG.random((192, 40)) / 4
+    found = []
+    for others in (24, 25):
+        response = np.full(192, 0.5)
+        response[:others] = 1.0
+        found.append(sf.release(target, (records, response), WIDE, GRANT).weights)
+    assert found[0].shape == found[1].shape and found[0].any()
 
 
 def test_estimators_take_compressed_rows():
