@@ -267,7 +267,8 @@ made += [sf.local.SmoothQueries(numbers, epsilon=1.0, degree=3, randomizer=r) fo
 made += [sf.local.Marginals(groups, epsilon=1.0, ways=w, randomizer=r)
          for w, r in ((2, "auto"), (2, "hadamard"), (2, "chebyshev"), (1, "subset"))]
 plane, rich = sf.Box({"x": (0, 1), "y": (0, 1)}), sf.Box({"x": (0, 1), "y": sf.Categorical([0, 1])})
-made += [sf.local.LinearModel(box, 1.0, "y", second_moments=m) for box in (plane, rich) for m in (None, [[.5, 0], [0, .5]])]
+made += [sf.local.LinearModel(box, 1.0, "y", second_moments=m)
+         for box in (plane, rich) for m in (None, [[.5, 0], [0, .5]])]
 made += [sf.local.GeneralizedLinear(box, 1.0, "y", loss, degree=2, algorithm=a, **copies)
          for box, loss in ((plane, "absolute"), (rich, "hinge"), (rich, "logistic")) for a in (4, 5)
          for copies in ({"copies": "privunit"}, {"copies": "gaussian", "delta": 1e-6})]

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import one_of
+from sfumato.checks import one_of, whole_number
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import copies_law
 from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.collected.linear import CollectedLinear
@@ -20,6 +21,9 @@ from sfumato.releases.summary.models import Model
 Floats = NDArray[np.float64]
 
 LOSSES = ("hinge", "logistic", "absolute")
+GAUSSIAN = "gaussian-copies"
+_MOST_DEGREE = 6
+_NEARLY = 1e-6  # by which deviations may differ that different machines worked out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,4 +102,20 @@ class CollectedModel(CollectedLinear):
         weights, cross = arrays["weights"], arrays["cross_moments"]
         if weights.shape != (size,) or not cross.shape == (size + int(numeric),) == (common["law"].size,):
             raise ParameterError(f"a model of {size} numbers has as many weights, the file has others")
+        if common["law"].randomizer == GAUSSIAN:
+            _check_copies(common, fields["reports"])
         return cls(**common, **told, weights=weights, cross_moments=cross, loss=one_of("loss", fields["loss"], LOSSES))
+
+
+def _check_copies(common: dict[str, Any], reports: int) -> None:
+    """Refuse a promise that is not that of the Gaussian noise of this deviation in each number of each copy."""
+    law, promised = common["law"], common["guarantee"]
+    copies = whole_number("degree", int(dict(common["target"])["degree"]), 1, _MOST_DEGREE) + 1
+    noise = copies_law(copies, law.size, promised.epsilon, promised.delta).deviation
+    # A number of a person's vector is at most one, and who is asked varies as well.
+    expected = math.sqrt((noise**2 + 1) / reports)
+    if not abs(law.deviation / expected - 1) <= _NEARLY:
+        raise ParameterError(
+            f"noise of deviation {law.deviation:.6g} in means of {reports} reports is not that of this promise, "
+            f"{expected:.6g}"
+        )
