@@ -111,6 +111,13 @@ class LinearProtocol(Protocol):
         return whole / lengths[:, None], lengths
 
 
+def _is_as_wide(records: Any, box: Box) -> bool:
+    """Whether public records are rows that have a value for each column of the box: tables go by their names."""
+    if isinstance(records, np.ndarray) and records.ndim == 2:
+        return bool(records.shape[1] == box.dimension)
+    return isinstance(records, list | tuple) and len(records) > 0 and np.shape(records[0]) == (box.dimension,)
+
+
 @dataclass(frozen=True, init=False)
 class LinearModel(LinearProtocol):
     """How a response goes with numeric columns: least squares from second moments that people told.
@@ -190,8 +197,17 @@ class LinearModel(LinearProtocol):
             raise ParameterError.of(
                 "second_moments", f"must have shape ({size}, {size}), a constant and the columns, got {matrix.shape}"
             )
-        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > _ROUNDING:
-            raise ParameterError.of("second_moments", "must be symmetric and finite, as a mean of u u' is")
+        if not np.isfinite(matrix).all():
+            raise ParameterError.of("second_moments", "must be finite, as a mean of u u' is")
+        largest = float(matrix.ravel()[np.abs(matrix).argmax()])
+        if abs(largest) > 1 + _ROUNDING:
+            raise ParameterError.of(
+                "second_moments",
+                f"must have entries in [-1, 1], as a mean of u u' has, got {largest!r}: take "
+                "protocol.public_moments(records)",
+            )
+        if np.abs(matrix - matrix.T).max() > _ROUNDING:
+            raise ParameterError.of("second_moments", "must be symmetric, as a mean of u u' is")
         if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.abs(matrix).max():
             raise ParameterError.of("second_moments", "must be positive semi-definite, as a mean of u u' is")
         return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
@@ -243,11 +259,24 @@ class LinearModel(LinearProtocol):
         return first, second
 
     def public_moments(self, records: Any) -> Floats:
-        """The mean of ``u u'`` over *public* records, for ``second_moments``; their response is not looked at.
+        """The mean of ``u u'`` over *public* records, for ``second_moments``, as devices would read them.
 
         Never give private records: what comes back is not protected in any way.
+
+        Parameters
+        ----------
+        records
+            A table with the columns that predict, or rows of them in the order of the box. A response may be among
+            them, and is not looked at.
         """
-        units, _ = self._units(within(self.box, read_records(self.box, records)))
+        kinds = dict(zip(self.box.names, self.box.columns, strict=True))
+        told = self.box if _is_as_wide(records, self.box) else Box({name: kinds[name] for name in self.columns})
+        codes = read_records(told, records)
+        if not len(codes):
+            raise ParameterError.of("records", "must hold at least one public record, got none")
+        if told is not self.box:
+            codes = np.insert(codes, self._place, np.nan, axis=1)
+        units, _ = self._units(within(self.box, codes))
         return np.asarray(units.T @ units / len(units))
 
     # --- at the collector -------------------------------------------------------------------------------------

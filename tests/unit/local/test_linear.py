@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sfumato as sf
@@ -122,6 +123,38 @@ def test_public_second_moments_leave_the_response_alone_to_be_told():
     assert right > 0.8
 
 
+@pytest.mark.parametrize("box", [BOX, NUMBERS], ids=["last", "in the middle"])
+def test_public_records_need_no_response(box):
+    """Whatever holds them: the same matrix as with one, of which nothing is seen."""
+    protocol = sf.local.LinearModel(box, 2.0, box.names[2] if box is BOX else "pay")
+    full = np.insert(people(200, seed=5)[:, :2], protocol.box.names.index(protocol.response), 1.0, axis=1)
+    expected = protocol.public_moments(full)
+    rows = np.delete(full, box.names.index(protocol.response), axis=1)
+    table = dict(zip(protocol.columns, rows.T, strict=True))
+    frame = pd.DataFrame(table)
+    forms = [rows, rows.tolist(), list(map(tuple, rows)), table, frame, frame.to_dict("records"), frame.iloc[:, ::-1]]
+    labelled = frame.assign(**{protocol.response: "?"})
+    forms += [full.tolist(), labelled, labelled.to_dict("records"), iter(rows.tolist())]
+    for form in forms:
+        assert protocol.public_moments(form) == pytest.approx(expected, abs=1e-12)
+    assert np.trace(expected) == pytest.approx(1)
+
+
+def test_one_public_column_may_be_plain_values():
+    protocol = sf.local.LinearModel(sf.Box({"age": (20, 60), "rich": YESNO}), 2.0, "rich")
+    ages = [20.0, 50.0, 60.0]
+    expected = protocol.public_moments([[age, 0] for age in ages])
+    for form in (ages, np.array(ages), np.array(ages)[:, None], {"age": ages}):
+        assert protocol.public_moments(form) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("nobody", [[], (), np.empty((0, 2)), np.empty((0, 3)), {"age": [], "hours": []}], ids=repr)
+def test_no_public_records_are_refused(nobody, recwarn):
+    with pytest.raises(ParameterError, match="records must hold at least one public record, got none"):
+        sf.local.LinearModel(BOX, 2.0, "rich").public_moments(nobody)
+    assert not recwarn.list
+
+
 def test_a_larger_ridge_says_less():
     release = collected(sf.local.LinearModel(BOX, 4.0, "rich"), people(5000))
     small, large = release.fit(ridge=1e-6), release.fit(ridge=1e3)
@@ -184,7 +217,10 @@ def test_protocols_and_releases_come_back_from_files(tmp_path):
         ({"second_moments": np.eye(2)}, r"second_moments must have shape \(3, 3\)"),
         ({"second_moments": np.triu(np.ones((3, 3)))}, "second_moments must be symmetric"),
         ({"second_moments": np.diag([1.0, 1.0, -1.0])}, "second_moments must be positive semi-definite"),
-        ({"second_moments": np.full((3, 3), np.inf)}, "second_moments must be symmetric and finite"),
+        ({"second_moments": np.full((3, 3), np.inf)}, "second_moments must be finite"),
+        ({"second_moments": np.diag([1e308] * 3)}, r"second_moments must have entries in \[-1, 1\], .* got 1e\+308"),
+        ({"second_moments": [[1.0, -1e308, 0], [1e308, 1, 0], [0, 0, 1]]}, r"entries in \[-1, 1\]"),
+        ({"second_moments": np.diag([1.1, 0.1, 0.1])}, r"entries in \[-1, 1\], .* got 1\.1: take"),
     ],
 )
 def test_parameters_that_make_no_protocol_are_refused(options, words):

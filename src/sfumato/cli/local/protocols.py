@@ -164,9 +164,7 @@ def _linear_model(box: sf.Box, epsilon: float, settings: dict[str, Any]) -> Prot
     pieces = list(read_people(public, sf.Box({name: kinds[name] for name in columns})))
     if not pieces:
         raise ParameterError(f"{public}: there is no record in it")
-    found = all_people(pieces)
-    whole = {name: found[name] if name in columns else [None] * len(found) for name in box.names}
-    return replace(made, second_moments=made.public_moments(whole))
+    return replace(made, second_moments=made.public_moments(all_people(pieces)))
 
 
 def scales_of(given: Sequence[str] | None) -> dict[str, tuple[float, float]] | None:
