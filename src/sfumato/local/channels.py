@@ -388,7 +388,14 @@ class UnitChannel(Channel):
     def expected(self) -> tuple[float, float]:
         """The mean over coordinates is the same for any unit vectors: whatever is named has length one."""
         gain, square = unit_moments(Codebook(self.epsilon), self.questions)
-        return (1 / gain**2 - 1) / self.questions, square / gain**2
+        return self.mean_variance(self.questions, 1.0), square / gain**2
+
+    def mean_variance(self, numbers: int, part: float) -> float:
+        """Of estimates of so many coordinates with this part of the vector's square: their mean, times the people."""
+        gain, square = unit_moments(Codebook(self.epsilon), self.questions)
+        # Along the vector what is named varies as its nearness does, across it evenly with what is left.
+        along, across = square - gain**2, (1 - square) / (self.questions - 1)
+        return (across + (along - across) * part / numbers) / gain**2
 
     @property
     def largest(self) -> int:

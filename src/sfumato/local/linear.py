@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.checks import did_you_mean, finite_number, positive_number, shown
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.local.channels import MOST_DIRECTIONS, State
+from sfumato.local.channels import MOST_DIRECTIONS, State, UnitChannel
 from sfumato.local.protocol import Protocol, Words
 from sfumato.local.records import read_records, within
 
@@ -291,6 +291,26 @@ class LinearModel(LinearProtocol):
     def spread(self, variance: float) -> float:
         return self._stretch**2 * variance
 
+    def expected(self) -> tuple[float, float]:
+        size = len(self.columns) + 1
+        matrix, cross = self.variances
+        if self.second_moments is not None:
+            return cross, super().expected()[1]
+        return (size * matrix + cross) / (size + 1), super().expected()[1]
+
+    @property
+    def variances(self) -> tuple[float, float]:
+        """Of a number of the second moments and of a cross moment, means over each, times the people."""
+        channel, size = self.channel, len(self.columns) + 1
+        assert isinstance(channel, UnitChannel)
+        if self.second_moments is not None:
+            return 0.0, channel.mean_variance(self.questions, 1.0)
+        whole, pairs = 1 + self.weight**2, size * (size + 1) // 2
+        told = channel.mean_variance(pairs, 1 / whole)
+        cross = channel.mean_variance(self.questions - pairs, self.weight**2 / whole)
+        # Off its diagonal a matrix has each product of ``svec`` twice, with half the variance.
+        return whole * told * (size + 1) / (2 * size), whole / self.weight**2 * cross
+
     def pull(self, reach: float) -> float:
         return self._stretch * super().pull(reach)
 
@@ -309,6 +329,4 @@ class LinearModel(LinearProtocol):
     def release(self, state: State, reports: int) -> Any:
         from sfumato.releases.collected.moments import CollectedMoments
 
-        means, variances = self.channel.estimate(state)
-        second, cross = self.moments(means)
-        return CollectedMoments.of(self, second, cross, float(variances.max()), reports)
+        return CollectedMoments.of(self, *self.moments(self.channel.estimate(state)[0]), reports)
