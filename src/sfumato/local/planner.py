@@ -44,7 +44,7 @@ class LocalPlan:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"protocol      {self.protocol.kind}, {self.protocol.questions} questions",
+                f"protocol      {self.protocol.kind}, {self.protocol.questions} {self.protocol.parts}",
                 f"guarantee     {self.protocol.guarantee}",
                 f"randomizer    {self.randomizer}",
                 f"people        {self.people:,}",

@@ -68,6 +68,7 @@ class Protocol(ABC):
     numbers: str = "given"
 
     kind: ClassVar[str]
+    parts: ClassVar[str] = "questions"  # what people are divided into
     unwritten: ClassVar[dict[str, Any]] = {}  # parameters that older files do not have, and what they mean by that
 
     def __post_init__(self) -> None:

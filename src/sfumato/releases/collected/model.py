@@ -68,8 +68,8 @@ class CollectedModel(CollectedLinear):
         law = LocalLaw(protocol.channel_name, len(cross), math.sqrt(variance))
         return cls(
             guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
-            scales=protocol.scales, constant=protocol.constant, reports=reports, weights=weights, cross_moments=cross,
-            loss=protocol.loss,
+            scales=protocol.scales, constant=protocol.constant, reports=reports, circles=protocol.circles,
+            weights=weights, cross_moments=cross, loss=protocol.loss,
         )  # fmt: skip
 
     def fit(self) -> Model:
@@ -86,18 +86,16 @@ class CollectedModel(CollectedLinear):
 
     def fields(self) -> dict[str, Any]:
         return {
-            "response": self.answer,
-            "scales": [list(pair) for pair in self.scales],
-            "constant": self.constant,
+            **self.shared_fields(),
             "loss": self.loss,
-            "reports": self.reports,
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"response", "scales", "constant", "loss", "reports"}, "the content")
+        keys = {"response", "scales", "constant", "loss", "reports", *({"circles"} & {*fields})}
+        exact_keys(fields, keys, "the content")
         exact_keys(arrays, {"weights", "cross_moments"}, "the file")
-        told, size = cls.checked(common, box, fields), box.dimension
+        told, size = cls.checked(common, box, fields)
         numeric = not isinstance(box.columns[box.names.index(told["answer"])], Categorical)
         weights, cross = arrays["weights"], arrays["cross_moments"]
         if weights.shape != (size,) or not cross.shape == (size + int(numeric),) == (common["law"].size,):

@@ -44,7 +44,7 @@ class CollectedMoments(CollectedLinear):
     deviations: tuple[float, float] | None
 
     def __post_init__(self) -> None:
-        size = len(self.scales) + 1
+        size = len(self.terms) + 1
         for name, shape in (("second_moments", (size, size)), ("cross_moments", (size,))):
             kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes()).reshape(shape)
             object.__setattr__(self, name, kept)
@@ -66,6 +66,7 @@ class CollectedMoments(CollectedLinear):
             guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
             second_moments=second, cross_moments=cross, scales=protocol.scales, constant=protocol.constant,
             public=public, deviations=(second_sd, cross_sd), reports=reports,
+            circles=protocol.circles,
         )  # fmt: skip
 
     @property
@@ -130,20 +131,17 @@ class CollectedMoments(CollectedLinear):
 
     def fields(self) -> dict[str, Any]:
         return {
-            "response": self.answer,
-            "scales": [list(pair) for pair in self.scales],
-            "constant": self.constant,
+            **self.shared_fields(),
             "public": self.public,
-            "reports": self.reports,
             **({} if self.deviations is None else {"deviations": list(self.deviations)}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        keys = {"response", "scales", "constant", "public", "reports", *({"deviations"} & {*fields})}
+        keys = {"response", "scales", "constant", "public", "reports", *({"circles", "deviations"} & {*fields})}
         exact_keys(fields, keys, "the content")
         exact_keys(arrays, {"second_moments", "cross_moments"}, "the file")
-        told, size = cls.checked(common, box, fields), box.dimension
+        told, size = cls.checked(common, box, fields)
         response = box.columns[box.names.index(told["answer"])]
         second, cross = arrays["second_moments"], arrays["cross_moments"]
         if second.shape != (size, size) or cross.shape != (size,) or not (second == second.T).all():
