@@ -99,8 +99,7 @@ def limits(protocol: Any, records: np.ndarray, people: int, generator: np.random
     along, across = square - gain**2, (1 - square) / (protocol.questions - 1)
     law = (across * np.eye(len(mean)) + (along - across) * (answers.T @ answers / len(answers))) / (gain**2 * people)
     draws = generator.multivariate_normal(mean, law, size=RUNS, method="cholesky")
-    bound = square / (gain**2 * people)
-    return [CollectedMoments.of(protocol, *protocol.moments(draw), bound, people) for draw in draws]
+    return [CollectedMoments.of(protocol, *protocol.moments(draw), people) for draw in draws]
 
 
 def _rows(

@@ -260,19 +260,29 @@ import sys
 import sfumato as sf
 numbers = sf.Box({"x": (0, 1)})
 groups = sf.Box({"a": sf.Categorical([0, 1]), "b": sf.Categorical(["x", "y"])})
+paper = ("likelihood", "loglog", "laplace")
 made = [sf.local.Density(numbers, epsilon=1.0, lattice=3, randomizer=r)
-        for r in ("hadamard", "bit", "likelihood", "loglog", "laplace", "privunit")]
-made += [sf.local.SmoothQueries(numbers, epsilon=1.0), sf.local.Marginals(groups, epsilon=1.0)]
-plane = sf.Box({"x": (0, 1), "y": (0, 1)})
-made += [sf.local.LinearModel(plane, 1.0, "y")]
-made += [sf.local.GeneralizedLinear(plane, 1.0, "y", "absolute", copies="gaussian", delta=1e-6)]
-made += [sf.local.RiskMinimization(plane, 1.0, "huber", sf.Box({"x": (-1, 1)}), lattice=5, degree=2, response="y")]
+        for r in ("auto", "subset", "hadamard", "bit", *paper, "privunit")]
+made += [sf.local.SmoothQueries(numbers, epsilon=1.0, degree=3, randomizer=r) for r in ("bit", *paper)]
+made += [sf.local.Marginals(groups, epsilon=1.0, ways=w, randomizer=r)
+         for w, r in ((2, "auto"), (2, "hadamard"), (2, "chebyshev"), (1, "subset"))]
+plane, rich = sf.Box({"x": (0, 1), "y": (0, 1)}), sf.Box({"x": (0, 1), "y": sf.Categorical([0, 1])})
+made += [sf.local.LinearModel(box, 1.0, "y", second_moments=m)
+         for box in (plane, rich) for m in (None, [[.5, 0], [0, .5]])]
+made += [sf.local.GeneralizedLinear(box, 1.0, "y", loss, degree=2, algorithm=a, **copies)
+         for box, loss in ((plane, "absolute"), (rich, "hinge"), (rich, "logistic")) for a in (4, 5)
+         for copies in ({"copies": "privunit"}, {"copies": "gaussian", "delta": 1e-6})]
+weights = sf.Box({"x": (-1, 1)})
+made += [sf.local.RiskMinimization(plane, 1.0, loss, weights, lattice=5, degree=2, response="y", randomizer=r)
+         for loss in ("logistic", "squared", "huber", "smoothed-hinge") for r in ("bit", *paper)]
+from sfumato.local.protocol import from_json
+made = [one for protocol in made for one in (protocol, from_json(protocol.to_json()))]
 for protocol in made:
     record = [0.0] * protocol.box.dimension
     collector = protocol.collector()
     assert collector.add(protocol.encode(record, user=3), user=3)
     assert collector.add_batch(protocol.encode_many([record]))
-    protocol.fingerprint, protocol.guarantee
+    protocol.fingerprint, protocol.guarantee, protocol.file_head
 heavy = ["scipy", "pyarrow", "narwhals", "safetensors", "pandas", "polars", "sklearn", "sfumato.releases"]
 print([m for m in heavy if m in sys.modules])
 """

@@ -558,7 +558,11 @@ def joint_delta(randomizer, epsilon):
     """
     steps = 2.0**-randomizer.exponent
     distance = math.sqrt(randomizer.copies) * 2 * steps + math.sqrt(randomizer.copies * randomizer.size)
-    mu = mpf(distance) / mp.sqrt(precise(randomizer.variance) - 4)
+    return gaussian_curve(mpf(distance) / mp.sqrt(precise(randomizer.variance) - 4), epsilon)
+
+
+def gaussian_curve(mu, epsilon):
+    """The exact delta at epsilon of a Gaussian that is moved by ``mu`` deviations."""
     return mp.ncdf(mu / 2 - epsilon / mu) - mp.e**epsilon * mp.ncdf(-mu / 2 - epsilon / mu)
 
 
@@ -577,17 +581,41 @@ def test_gaussian_copies_keep_their_joint_privacy_curve(epsilon, delta, copies, 
     assert 2 * math.sqrt(copies) <= apart <= 2 * math.sqrt(copies) + math.sqrt(copies * size) * 2.0**-10
 
 
-def test_negative_controls_of_gaussian_copies_are_caught():
-    """Noise for one copy only; and noise as printed for d (d + 1) copies, of which this part counts the first apart."""
+def test_negative_control_noise_for_one_copy_only_is_caught():
     one, several = GaussianCopies(1.0, 1e-6, 1, 7), GaussianCopies(1.0, 1e-6, 4, 7)
     object.__setattr__(several, "variance", one.variance)
     assert joint_delta(several, granted(1.0)) > 1e-3
-    # Printed: copy 0 with 32 log(1.25/delta)/eps^2 is itself (eps/2, delta)-private for one of x and y; d (d + 1) more
-    # copies with deviation sqrt(8 log(1.25/delta)) d (d + 1)/eps each add eps/(d (d + 1)) and *delta*: deltas add up.
-    printed = mpf(8 * math.log(1.25e6)) * 4 * 9  # d = 2, in squares
-    mu = mp.sqrt(2 * 3 * 4 / printed)
-    assert mp.ncdf(mu / 2 - 1 / mu) - mp.e * mp.ncdf(-mu / 2 - 1 / mu) < 1e-6  # printed noise is far more than needed
-    assert precise(GaussianCopies(1.0, 1e-6, 3, 7).variance) * mpf(2) ** -20 < printed
+
+
+def printed_shift(epsilon, delta, degree, vectors=2, first=1):
+    """How many deviations a record moves what Algorithms 4 and 5 send as printed: copies of x and of y.
+
+    Copy 0 has variance ``32 log(1.25/delta)/epsilon**2``, the ``d (d + 1)`` others ``8 log(1.25/delta) (d (d + 1))**2 /
+    epsilon**2``; any two x lie up to 2 apart, and so do any two y, at once.
+    """
+    many, unit = degree * (degree + 1), 8 * mp.log(mpf(1.25) / mpf(delta)) / mpf(epsilon) ** 2
+    return mp.sqrt(vectors * 4 * (first / (4 * unit) + many / (unit * many**2)))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "beyond"), [(2, 1e-6, 1.9), (1, 1e-9, 3.4), (0.5, 1e-12, 9), (8, 1e-6, 109)]
+)
+def test_negative_control_composition_per_copy_as_printed_is_caught(epsilon, delta, beyond):
+    """At degree 1. The shares do not add up to epsilon: half for each of the two copies 0, half for each other one."""
+    assert gaussian_curve(printed_shift(epsilon, delta, 1), granted(epsilon)) > beyond * delta
+    # Both x and y have to be counted, and copy 0 as well: without either it looks private.
+    assert gaussian_curve(printed_shift(epsilon, delta, 1, vectors=1), granted(epsilon)) < delta
+    assert gaussian_curve(printed_shift(epsilon, delta, 1, first=0), granted(epsilon)) < delta
+    # What replaces it keeps the same promise, with less noise.
+    ours = GaussianCopies(epsilon, delta, 2, 7)
+    assert joint_delta(ours, granted(epsilon)) <= delta * (1 + mpf("1e-9"))
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_composition_per_copy_as_printed_has_far_more_noise_than_needed_at_higher_degrees(degree):
+    """Its shares add up to three epsilon there, too, but by basic composition: the joint Gaussian loses less."""
+    for epsilon, delta in ((2, 1e-6), (1, 1e-9), (8, 1e-6)):
+        assert gaussian_curve(printed_shift(epsilon, delta, degree), granted(epsilon)) < 0.04 * delta
 
 
 def test_negative_control_two_reports_about_one_record_are_caught():

@@ -136,7 +136,8 @@ class Outcome:
     def __init__(self) -> None:
         self.rows = self.missing = self.partial = self.moved = self.certain = 0
         self.labels: Counter[str] = Counter()
-        self.lowest, self.highest = math.inf, -math.inf
+        self.lowest: Any = None  # a number, or the text of a date
+        self.highest: Any = None
 
 
 def _predict_file(ctx: typer.Context, asked: Asked) -> None:
@@ -202,7 +203,8 @@ def _added(asked: Asked, piece: Piece, seen: Outcome, confidence: float) -> list
     if predictor.response.classes is not None:
         seen.labels.update(map(str, found[0]))
     elif found[0]:
-        seen.lowest, seen.highest = min(seen.lowest, *found[0]), max(seen.highest, *found[0])
+        known = [value for value in (seen.lowest, seen.highest, *found[0]) if value is not None]
+        seen.lowest, seen.highest = min(known), max(known)
     return whole
 
 
@@ -274,7 +276,8 @@ def _sensitive(asked: Asked) -> str:
 def _predicted(response: Response, seen: Outcome) -> str:
     if response.classes is not None:
         return ", ".join(f"{name}: {seen.labels[str(name)]:,}" for name in response.classes)
-    return f"from {seen.lowest:.4g} to {seen.highest:.4g}" if seen.rows > seen.missing else "none"
+    ends = (end if isinstance(end, str) else f"{end:.4g}" for end in (seen.lowest, seen.highest) if end is not None)
+    return f"from {' to '.join(ends)}" if seen.rows > seen.missing else "none"
 
 
 # --- what each kind of release says of new records --------------------------------------------------------
@@ -407,7 +410,7 @@ class BayesPredictor(Predictor):
 
 
 class MomentsPredictor(Predictor):
-    """A linear model that people's devices told: labels with the score behind them, or numbers."""
+    """A linear model that people's devices told: labels with the score behind them, numbers, or dates to the second."""
 
     @property
     def box(self) -> Box:
@@ -426,8 +429,12 @@ class MomentsPredictor(Predictor):
 
     def values(self, points: Any, confidence: float) -> list[list[Any]]:
         """Those columns."""
-        found = [self.release.predict(points).tolist()]
-        return found if self.response.classes is None else [*found, self.release.fit().predict(points).tolist()]
+        import numpy as np
+
+        found = self.release.predict(points)
+        if self.response.classes is not None:
+            return [found.tolist(), self.release.scores(points).tolist()]
+        return [np.datetime_as_string(found, "s").tolist() if found.dtype.kind == "M" else found.tolist()]
 
 
 _PREDICTORS: dict[str, type[Predictor]] = {

@@ -32,6 +32,7 @@ _USABLE = {
 _FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
 # What can be chosen jointly: values at once, candidates for each, and the least epsilon (jointly.py, selection.md).
 MOST_VALUES, MOST_CANDIDATES, LEAST_EPSILON = 16, 2**18, 2.0**-10
+COPIES_EXPONENT = -10  # the grid's step for copies of a vector is 2**-10
 _LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
 
 
@@ -102,6 +103,15 @@ def calibrate(
             parameter="epsilon" if privacy.rho is None else "rho",
         )
     return NoiseLaw(kind, size, exponent, scale, certificate), _promise(certificate, privacy, kind, squared, scale)
+
+
+def copies_law(copies: int, size: int, epsilon: float, delta: float) -> NoiseLaw:
+    """The noise of so many copies of a person's vector, of length one at most: all together are (epsilon, delta)-DP."""
+    # Two vectors of length one lie two apart, their copies further.
+    bound = 2 * math.sqrt(copies) * (1 + 2.0**-40)
+    certificate = Certificate("l2", bound, "replace", "enforced", "generalized-linear")
+    grant = Privacy(epsilon=epsilon, delta=delta)
+    return calibrate(certificate, copies * size, grant, "gaussian", COPIES_EXPONENT)[0]
 
 
 def _choose(certificate: Certificate, privacy: Privacy, noise: str) -> str:

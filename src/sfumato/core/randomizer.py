@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.checks import as_written, positive_integer, positive_number
 from sfumato.core import sampling
-from sfumato.core.calibration import calibrate
-from sfumato.core.certificate import Certificate
-from sfumato.core.privacy import Privacy
+from sfumato.core.calibration import COPIES_EXPONENT, copies_law
 from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -282,15 +280,12 @@ class GaussianCopies:
     delta: float
     copies: int
     size: int
-    exponent = -10  # the grid's step is 2**-10
+    exponent = COPIES_EXPONENT
 
     @cached_property
     def variance(self) -> Fraction:
-        """Of the noise, in squares of grid steps: two vectors of length one lie two apart, their copies further."""
-        bound = 2 * math.sqrt(self.copies) * (1 + 2.0**-40)
-        certificate = Certificate("l2", bound, "replace", "enforced", "generalized-linear")
-        grant = Privacy(epsilon=self.epsilon, delta=self.delta)
-        return calibrate(certificate, self.copies * self.size, grant, "gaussian", self.exponent)[0].scale
+        """Of the noise, in squares of grid steps."""
+        return copies_law(self.copies, self.size, self.epsilon, self.delta).scale
 
     def send(self, vectors: Floats) -> Integers:
         """``(m, size)`` private vectors to ``(m, copies, size)`` grid steps; longer ones are shortened."""

@@ -458,7 +458,7 @@ class CollectedMomentsFace(CollectedFace):
         told = [
             f"{name}: {number_words(value)} \N{PLUS-MINUS SIGN} {number_words(error)} a unit of {unit:g}"
             for name, value, error, (_, unit) in zip(
-                self.release.columns, values.tolist(), errors.tolist(), self.release.scales, strict=True
+                self.release.terms, values.tolist(), errors.tolist(), self.release.term_scales, strict=True
             )
         ]
         more = [] if len(told) <= MOST_SLOPES else [f"and {len(told) - MOST_SLOPES} more columns"]
@@ -470,7 +470,7 @@ class CollectedMomentsFace(CollectedFace):
         return {
             **super().data(),
             "response": release.answer,
-            "columns": list(release.columns),
+            "columns": list(release.terms),
             "coefficients": list(model.coefficients),
             "intercept": model.intercept,
             "slopes": values.tolist(),
@@ -494,7 +494,7 @@ class CollectedMomentsFace(CollectedFace):
     def panels(self) -> list[Panel]:
         values, errors = self.release.slopes(self.confidence)
         shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
-        names = tuple(plain(self.release.columns[place], 24) for place in shown)
+        names = tuple(plain(self.release.terms[place], 24) for place in shown)
         most = "" if len(values) <= MOST_BARS else f", the {MOST_BARS} largest of {len(values)}"
         title = f"slope of {plain(self.release.answer, 24)} for a unit of each column{most}"
         return [Slopes(title, names, values[shown], errors[shown])]

@@ -32,6 +32,7 @@ MOST_NUMBERS = 2**12  # that one person answers with: 32 KB
 AUTOMATIC = ("hadamard", "subset")  # among which ``randomizer="auto"`` chooses
 _NEARLY = 1.03  # variance of a sign over that of a subset, up to which the sign is preferred
 _CIRCLES = 2**20  # places of public circles at a time
+_ANGLES = 2**13  # at which the nearness of a random direction is worked out
 MOST_DIRECTIONS = 2**10  # numbers in each of 256 public directions: some milliseconds a person
 
 
@@ -387,7 +388,14 @@ class UnitChannel(Channel):
     def expected(self) -> tuple[float, float]:
         """The mean over coordinates is the same for any unit vectors: whatever is named has length one."""
         gain, square = unit_moments(Codebook(self.epsilon), self.questions)
-        return (1 / gain**2 - 1) / self.questions, square / gain**2
+        return self.mean_variance(self.questions, 1.0), square / gain**2
+
+    def mean_variance(self, numbers: int, part: float) -> float:
+        """Of estimates of so many coordinates with this part of the vector's square: their mean, times the people."""
+        gain, square = unit_moments(Codebook(self.epsilon), self.questions)
+        # Along the vector what is named varies as its nearness does, across it evenly with what is left.
+        along, across = square - gain**2, (1 - square) / (self.questions - 1)
+        return (across + (along - across) * part / numbers) / gain**2
 
     @property
     def largest(self) -> int:
@@ -541,20 +549,20 @@ def unit_moments(randomizer: Codebook, dimension: int) -> tuple[float, float]:
 
     No coordinate of that direction has a larger mean square: across the vector it is at most ``1 / dimension``.
     """
-    # Order statistics of one coordinate of an evenly spread unit vector, whose square is Beta(1/2, (k - 1)/2).
-    from scipy.stats import beta
-
     size, near = randomizer.size, randomizer.near
-    levels = (np.arange(20_000) + 0.5) / 20_000
-    half = (dimension - 1) / 2
-    values = 2 * beta.ppf(levels, half, half) - 1  # a coordinate of the sphere, scaled from [0, 1]
-    # The chance that a value at this level is among the ``near`` largest of ``size``: fewer than near others above it.
-    from scipy.stats import binom
-
-    chance = binom.cdf(near - 1, size - 1, 1 - levels)
+    # One coordinate of an evenly spread unit vector is the sine of an angle with density cos(angle)**(dimension - 2);
+    # 12 deviations hold all of it. Numpy only: a device works this out when it is told a protocol of copies.
+    edge = min(math.pi / 2, 12 / math.sqrt(dimension))
+    angles = edge * ((2 * np.arange(_ANGLES) + 1) / _ANGLES - 1)
+    values, mass = np.sin(angles), np.cos(angles) ** (dimension - 2)
+    mass /= mass.sum()
+    above = np.clip(1 - (np.cumsum(mass) - mass / 2), 1e-300, 1 - 2.0**-53)
+    # The chance that this value is among the ``near`` largest of ``size``: fewer than near others are above it.
+    logs, others = (np.log(above), np.log1p(-above)), size - 1
+    chance = sum(np.exp(math.log(math.comb(others, k)) + k * logs[0] + (others - k) * logs[1]) for k in range(near))
     close, far = randomizer.weights
     total = near * close + (size - near) * far
-    top, squares = float(np.mean(values * chance)) * size, float(np.mean(values**2 * chance)) * size  # of the nearest
+    top, squares = float(values @ (mass * chance)) * size, float(values**2 @ (mass * chance)) * size  # of the nearest
     return top * (close - far) / total, (squares * (close - far) + size / dimension * far) / total
 
 

@@ -96,7 +96,7 @@ class GeneralizedLinear(LinearProtocol):
     copies
         ``"privunit"`` (default): a byte each, each with its share of epsilon, pure. ``"gaussian"``: the paper's, which
         needs ``delta``.
-    scales, constant
+    scales, constant, circles
         As of ``LinearModel``.
     steps
         How many parts people are divided into.
@@ -119,7 +119,8 @@ class GeneralizedLinear(LinearProtocol):
     algorithm: int = 4
 
     kind: ClassVar[str] = "generalized-linear"
-    unwritten: ClassVar[dict[str, Any]] = {"delta": 0.0}
+    unwritten: ClassVar[dict[str, Any]] = {"delta": 0.0, **LinearProtocol.unwritten}
+    parts: ClassVar[str] = "steps"
 
     def __init__(
         self,
@@ -133,6 +134,7 @@ class GeneralizedLinear(LinearProtocol):
         delta: float = 0.0,
         scales: Any = None,
         constant: float = 1.3,
+        circles: bool = True,
         steps: int = 64,
         algorithm: int = 4,
         seed: int | None = None,
@@ -140,8 +142,9 @@ class GeneralizedLinear(LinearProtocol):
         numbers: str = "given",
     ) -> None:
         given = {"box": box, "epsilon": epsilon, "response": response, "loss": loss, "degree": degree,
-                 "copies": copies, "delta": delta, "scales": scales, "constant": constant, "steps": steps,
-                 "algorithm": algorithm, "seed": seed, "users": users, "numbers": numbers}  # fmt: skip
+                 "copies": copies, "delta": delta, "scales": scales, "constant": constant,
+                 "circles": circles, "steps": steps, "algorithm": algorithm, "seed": seed, "users": users,
+                 "numbers": numbers}  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -174,7 +177,7 @@ class GeneralizedLinear(LinearProtocol):
     @property
     def size(self) -> int:
         """The length of the vector that copies are of."""
-        return len(self.columns) + 1 + int(self.numeric)
+        return self.record_size + int(self.numeric)
 
     @property
     def questions(self) -> int:
@@ -210,6 +213,7 @@ class GeneralizedLinear(LinearProtocol):
             "steps": self.steps,
             "algorithm": self.algorithm,
             **({"delta": self.delta} if self.delta else {}),
+            **({"circles": True} if self.circles else {}),
         }
 
     # --- on the device ----------------------------------------------------------------------------------------

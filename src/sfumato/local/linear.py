@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import did_you_mean, finite_number, positive_number, shown
-from sfumato.core.box import Box, Categorical
+from sfumato.checks import did_you_mean, finite_number, positive_number, shown, true_or_false
+from sfumato.core.box import Box, Categorical, Column, Date, Periodic
+from sfumato.dates import days_from
 from sfumato.errors import ParameterError, ParameterTypeError
-from sfumato.local.channels import MOST_DIRECTIONS, State
+from sfumato.local.channels import MOST_DIRECTIONS, State, UnitChannel
 from sfumato.local.protocol import Protocol, Words
 from sfumato.local.records import read_records, within
 
@@ -33,6 +35,9 @@ class LinearProtocol(Protocol):
     response: str = ""
     scales: Any = None  # once checked, (centre, unit) of each column that predicts
     constant: float = 1.3
+    circles: bool = True
+
+    unwritten: ClassVar[dict[str, Any]] = {"circles": False}  # in the first files a circle is a straight line
 
     def check_columns(self) -> None:
         """Refuse a response that is none, and columns that no number stands for."""
@@ -43,6 +48,12 @@ class LinearProtocol(Protocol):
         if isinstance(kind, Categorical) and len(kind.categories) != 2:
             raise ParameterError.of(
                 "response", f"must have two categories, or be a range; {self.response!r} has {len(kind.categories)}"
+            )
+        if true_or_false("circles", self.circles) and isinstance(kind, Periodic):
+            raise ParameterError.of(
+                "response",
+                f"must have two categories, or be a range; {self.response!r} is a circle, on which no line can lead: "
+                "predict its cosine or its sine, or declare a range",
             )
         if self.box.dimension < 2:
             raise ParameterError.of("box", f"needs a column beside the response {self.response!r}")
@@ -58,12 +69,29 @@ class LinearProtocol(Protocol):
             if not 1 / _FAR <= positive_number(name, getattr(self, name)) <= _FAR:
                 raise ParameterError.of(name, f"must lie in [{1 / _FAR:g}, {_FAR:g}], got {getattr(self, name)!r}")
             object.__setattr__(self, name, float(getattr(self, name)))
+        # One way only to say that there is none.
+        object.__setattr__(self, "circles", self.circles and any(isinstance(kind, Periodic) for kind in self._kinds))
         object.__setattr__(self, "scales", self._checked_scales())
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that predict."""
         return tuple(name for name in self.box.names if name != self.response)
+
+    @property
+    def _kinds(self) -> tuple[Column, ...]:
+        """Of the columns that predict."""
+        return tuple(self.box.columns[self.box.names.index(name)] for name in self.columns)
+
+    @property
+    def wrapped(self) -> tuple[bool, ...]:
+        """Which of the columns that predict go round a circle: their cosine and sine stand for them."""
+        return tuple(bool(self.circles) and isinstance(kind, Periodic) for kind in self._kinds)
+
+    @property
+    def record_size(self) -> int:
+        """How many numbers a record is: the constant, and one or two for each column that predicts."""
+        return 1 + len(self.columns) + sum(self.wrapped)
 
     def _checked_scales(self) -> Scales:
         """Of every column, by name or in their order (as a file has them)."""
@@ -74,24 +102,28 @@ class LinearProtocol(Protocol):
                 raise ParameterError.of("scales", f"are of columns that predict, got {unknown[0]!r}{near}")
         elif self.scales is not None and len(self.scales) != len(self.columns):
             raise ParameterError.of("scales", f"must be (centre, unit) of {len(self.columns)} columns, by name")
-        found = []
-        for place, name in enumerate(self.columns):
-            kind = self.box.columns[self.box.names.index(name)]
-            pair = self.scales.get(name) if isinstance(self.scales, Mapping) else (self.scales or {place: None})[place]
-            if pair is None:
-                assert not isinstance(kind, Categorical)
-                pair = (kind.low / 2 + kind.high / 2, kind.high / 4 - kind.low / 4)
-            if isinstance(pair, str) or np.ndim(pair) != 1 or len(pair) != 2:
-                raise ParameterTypeError.of("scales", f"must be (centre, unit) of {name!r}, got {shown(pair)}")
-            centre, unit = float(finite_number("a centre", pair[0])), float(positive_number("a unit", pair[1]))
-            assert not isinstance(kind, Categorical)
-            # Beyond, squares could overflow for some records and not for others, and a warning would be an output.
-            if not max(abs(kind.low / unit - centre / unit), abs(kind.high / unit - centre / unit)) <= _FAR:
-                raise ParameterError.of(
-                    "scales", f"put {name!r} more than {_FAR:g} units from its centre, got {pair!r}"
-                )
-            found.append((centre, unit))
-        return tuple(found)
+        return tuple(self._checked_pair(place) for place in range(len(self.columns)))
+
+    def _checked_pair(self, place: int) -> tuple[float, float]:
+        """``(centre, unit)`` of one column, its own where none is given."""
+        name, kind = self.columns[place], self._kinds[place]
+        pair = self.scales.get(name) if isinstance(self.scales, Mapping) else (self.scales or {place: None})[place]
+        assert not isinstance(kind, Categorical)
+        whole = kind.low, (kind.high - kind.low) / (2 * math.pi)  # of a circle: angles
+        if pair is None:
+            pair = whole if self.wrapped[place] else (kind.low / 2 + kind.high / 2, kind.high / 4 - kind.low / 4)
+        if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+            raise ParameterTypeError.of("scales", f"must be (centre, unit) of {name!r}, got {shown(pair)}")
+        if self.wrapped[place] and tuple(pair) != whole:
+            raise ParameterError.of("scales", f"are of columns on a line; {name!r} is a circle: leave its scale out")
+        # A file's number is taken as it is: days from a date are rounded to the microsecond.
+        dated = isinstance(kind, Date) and not isinstance(pair[0], Real)
+        centre = days_from("a centre", pair[0]) if dated else float(finite_number("a centre", pair[0]))
+        unit = float(positive_number("a unit", pair[1]))
+        # Beyond, squares could overflow for some records and not for others, and a warning would be an output.
+        if not max(abs(kind.low / unit - centre / unit), abs(kind.high / unit - centre / unit)) <= _FAR:
+            raise ParameterError.of("scales", f"put {name!r} more than {_FAR:g} units from its centre, got {pair!r}")
+        return centre, unit
 
     @property
     def numeric(self) -> bool:
@@ -103,12 +135,22 @@ class LinearProtocol(Protocol):
         return self.box.names.index(self.response)
 
     def _units(self, columns: Floats) -> tuple[Floats, Floats]:
-        """``(m, k + 1)`` records of length one, and the lengths that they had; ``constant`` keeps these from zero."""
+        """``(m, record_size)`` records of length one, and the lengths they had; ``constant`` keeps these from zero."""
         rows = [row for place, row in enumerate(columns) if place != self._place]
-        scaled = [(row - centre) / unit for row, (centre, unit) in zip(rows, self.scales, strict=True)]
-        whole = np.stack([np.full(columns.shape[1], self.constant), *scaled], axis=1)
+        scaled = [np.full(columns.shape[1], self.constant)]
+        for row, (centre, unit), wrapped in zip(rows, self.scales, self.wrapped, strict=True):
+            found = (row - centre) / unit
+            scaled += [np.cos(found), np.sin(found)] if wrapped else [found]
+        whole = np.stack(scaled, axis=1)
         lengths = np.linalg.norm(whole, axis=1)
         return whole / lengths[:, None], lengths
+
+
+def _is_as_wide(records: Any, box: Box) -> bool:
+    """Whether public records are rows that have a value for each column of the box: tables go by their names."""
+    if isinstance(records, np.ndarray) and records.ndim == 2:
+        return bool(records.shape[1] == box.dimension)
+    return isinstance(records, list | tuple) and len(records) > 0 and np.shape(records[0]) == (box.dimension,)
 
 
 @dataclass(frozen=True, init=False)
@@ -125,12 +167,15 @@ class LinearModel(LinearProtocol):
         A column of the box: two categories (y is -1 or 1) or a range. A number is told as ``y constant / |z|``, in [-1,
         1], and one more coordinate makes the vector's length one.
     scales
-        Public ``(centre, unit)`` of columns, by name; by default the middle and a quarter of the width.
+        Public ``(centre, unit)`` of columns, by name; by default the middle and a quarter of the width. The centre of
+        dates is a date, their unit a number of days.
     constant, weight
         What stands before the columns, and how much of a report is about the response.
     second_moments
         A public matrix, the mean of ``u u'`` over public records without a response (``public_moments``). Then only ``y
         u`` is told, which is much shorter: this is what makes many columns possible.
+    circles
+        Whether the cosine and the sine of a periodic column stand for it, and not a number on a line.
 
     Formal guarantee: as every protocol, docs/proofs/randomizers.md, Theorem 6.
 
@@ -155,13 +200,14 @@ class LinearModel(LinearProtocol):
         constant: float = 1.3,
         weight: float = 0.85,
         second_moments: Any = None,
+        circles: bool = True,
         seed: int | None = None,
         users: int = 2**40,
         numbers: str = "given",
     ) -> None:
         given = {"box": box, "epsilon": epsilon, "response": response, "scales": scales, "constant": constant,
-                 "weight": weight, "second_moments": second_moments, "seed": seed, "users": users,
-                 "numbers": numbers}  # fmt: skip
+                 "weight": weight, "second_moments": second_moments, "circles": circles, "seed": seed,
+                 "users": users, "numbers": numbers}  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
         self.__post_init__()
@@ -181,7 +227,7 @@ class LinearModel(LinearProtocol):
     def _checked_moments(self) -> Matrix | None:
         if self.second_moments is None:
             return None
-        size = len(self.columns) + 1
+        size = self.record_size
         try:
             matrix = np.array(self.second_moments, dtype=np.float64)
         except (TypeError, ValueError):
@@ -190,8 +236,17 @@ class LinearModel(LinearProtocol):
             raise ParameterError.of(
                 "second_moments", f"must have shape ({size}, {size}), a constant and the columns, got {matrix.shape}"
             )
-        if not np.isfinite(matrix).all() or np.abs(matrix - matrix.T).max() > _ROUNDING:
-            raise ParameterError.of("second_moments", "must be symmetric and finite, as a mean of u u' is")
+        if not np.isfinite(matrix).all():
+            raise ParameterError.of("second_moments", "must be finite, as a mean of u u' is")
+        largest = float(matrix.ravel()[np.abs(matrix).argmax()])
+        if abs(largest) > 1 + _ROUNDING:
+            raise ParameterError.of(
+                "second_moments",
+                f"must have entries in [-1, 1], as a mean of u u' has, got {largest!r}: take "
+                "protocol.public_moments(records)",
+            )
+        if np.abs(matrix - matrix.T).max() > _ROUNDING:
+            raise ParameterError.of("second_moments", "must be symmetric, as a mean of u u' is")
         if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.abs(matrix).max():
             raise ParameterError.of("second_moments", "must be positive semi-definite, as a mean of u u' is")
         return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
@@ -199,7 +254,7 @@ class LinearModel(LinearProtocol):
     @property
     def questions(self) -> int:
         """The length of the vector that is told."""
-        size = len(self.columns) + 1
+        size = self.record_size
         told = size + int(self.numeric)
         return told if self.second_moments is not None else size * (size + 1) // 2 + told
 
@@ -215,6 +270,7 @@ class LinearModel(LinearProtocol):
             "constant": self.constant,
             "weight": self.weight,
             **matrix,
+            **({"circles": True} if self.circles else {}),
         }
 
     # --- on the device ----------------------------------------------------------------------------------------
@@ -239,15 +295,28 @@ class LinearModel(LinearProtocol):
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The entries of a symmetric matrix, row by row from the diagonal on."""
-        first, second = np.triu_indices(len(self.columns) + 1)
+        first, second = np.triu_indices(self.record_size)
         return first, second
 
     def public_moments(self, records: Any) -> Floats:
-        """The mean of ``u u'`` over *public* records, for ``second_moments``; their response is not looked at.
+        """The mean of ``u u'`` over *public* records, for ``second_moments``, as devices would read them.
 
         Never give private records: what comes back is not protected in any way.
+
+        Parameters
+        ----------
+        records
+            A table with the columns that predict, or rows of them in the order of the box. A response may be among
+            them, and is not looked at.
         """
-        units, _ = self._units(within(self.box, read_records(self.box, records)))
+        kinds = dict(zip(self.box.names, self.box.columns, strict=True))
+        told = self.box if _is_as_wide(records, self.box) else Box({name: kinds[name] for name in self.columns})
+        codes = read_records(told, records)
+        if not len(codes):
+            raise ParameterError.of("records", "must hold at least one public record, got none")
+        if told is not self.box:
+            codes = np.insert(codes, self._place, np.nan, axis=1)
+        units, _ = self._units(within(self.box, codes))
         return np.asarray(units.T @ units / len(units))
 
     # --- at the collector -------------------------------------------------------------------------------------
@@ -262,12 +331,32 @@ class LinearModel(LinearProtocol):
     def spread(self, variance: float) -> float:
         return self._stretch**2 * variance
 
+    def expected(self) -> tuple[float, float]:
+        size = self.record_size
+        matrix, cross = self.variances
+        if self.second_moments is not None:
+            return cross, super().expected()[1]
+        return (size * matrix + cross) / (size + 1), super().expected()[1]
+
+    @property
+    def variances(self) -> tuple[float, float]:
+        """Of a number of the second moments and of a cross moment, means over each, times the people."""
+        channel, size = self.channel, len(self.columns) + 1
+        assert isinstance(channel, UnitChannel)
+        if self.second_moments is not None:
+            return 0.0, channel.mean_variance(self.questions, 1.0)
+        whole, pairs = 1 + self.weight**2, size * (size + 1) // 2
+        told = channel.mean_variance(pairs, 1 / whole)
+        cross = channel.mean_variance(self.questions - pairs, self.weight**2 / whole)
+        # Off its diagonal a matrix has each product of ``svec`` twice, with half the variance.
+        return whole * told * (size + 1) / (2 * size), whole / self.weight**2 * cross
+
     def pull(self, reach: float) -> float:
         return self._stretch * super().pull(reach)
 
     def moments(self, answers: Floats) -> tuple[Floats, Floats]:
         """Second moments and cross moments from mean answers."""
-        size = len(self.columns) + 1
+        size = self.record_size
         if self.second_moments is not None:
             return np.array(self.second_moments), answers[:size]
         told = answers * math.sqrt(1 + self.weight**2)
@@ -280,6 +369,4 @@ class LinearModel(LinearProtocol):
     def release(self, state: State, reports: int) -> Any:
         from sfumato.releases.collected.moments import CollectedMoments
 
-        means, variances = self.channel.estimate(state)
-        second, cross = self.moments(means)
-        return CollectedMoments.of(self, second, cross, float(variances.max()), reports)
+        return CollectedMoments.of(self, *self.moments(self.channel.estimate(state)[0]), reports)

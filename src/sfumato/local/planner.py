@@ -44,7 +44,7 @@ class LocalPlan:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"protocol      {self.protocol.kind}, {self.protocol.questions} questions",
+                f"protocol      {self.protocol.kind}, {self.protocol.questions} {self.protocol.parts}",
                 f"guarantee     {self.protocol.guarantee}",
                 f"randomizer    {self.randomizer}",
                 f"people        {self.people:,}",
@@ -78,7 +78,7 @@ def plan(
     if (people is None) == (error is None):
         raise ParameterTypeError(f"give people or error, one of them, got people={shown(people)}, error={shown(error)}")
     probability("confidence", confidence)
-    typical, largest = _variances(protocol)
+    typical, largest = protocol.expected()
     quantile = math.sqrt(2 * math.log(2 * protocol.estimates / (1 - confidence)))
     if people is None:
         assert error is not None
@@ -94,18 +94,11 @@ def plan(
     return LocalPlan(protocol, people, deviation, found, confidence, liar, _by_randomizer(protocol, typical))
 
 
-def _variances(protocol: Protocol) -> tuple[float, float]:
-    """Of an estimate, times the people, if all questions are asked alike: a typical one, and the largest possible."""
-    asked = 1 if protocol.channel.whole else protocol.questions
-    typical, largest = (protocol.spread(variance) * asked for variance in protocol.channel.expected())
-    return typical, largest
-
-
 def _by_randomizer(protocol: Protocol, variance: float) -> dict[str, float]:
     """The variance with the protocol's randomizer, then with those that ``"auto"`` chooses among."""
     own = protocol.settings().get("randomizer", protocol.channel_name)
     found = {own: variance}
     for other in AUTOMATIC if own in AUTOMATIC else ():
         with suppress(ParameterError):  # a subset of too many, or of pairs
-            found.setdefault(other, _variances(replace(protocol, randomizer=other))[0])  # type: ignore[call-arg]
+            found.setdefault(other, replace(protocol, randomizer=other).expected()[0])  # type: ignore[call-arg]
     return found

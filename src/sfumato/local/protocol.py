@@ -68,6 +68,7 @@ class Protocol(ABC):
     numbers: str = "given"
 
     kind: ClassVar[str]
+    parts: ClassVar[str] = "questions"  # what people are divided into
     unwritten: ClassVar[dict[str, Any]] = {}  # parameters that older files do not have, and what they mean by that
 
     def __post_init__(self) -> None:
@@ -125,6 +126,15 @@ class Protocol(ABC):
     def spread(self, variance: float) -> float:
         """The variance of an estimate, if that of each mean answer is this, and all questions are asked alike."""
         return variance
+
+    def expected(self) -> tuple[float, float]:
+        """Of an estimate, times the people, if all questions are asked alike: its variance, and the largest possible.
+
+        The first is that of a typical one: the root of their mean square, where it depends on what people hold.
+        """
+        asked = 1 if self.channel.whole else self.questions
+        typical, largest = (self.spread(variance) * asked for variance in self.channel.expected())
+        return typical, largest
 
     def pull(self, reach: float) -> float:
         """How far an estimate moves, times the people, if a mean answer does by ``reach`` over the people asked."""

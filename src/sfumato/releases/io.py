@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sfumato._version import __version__
-from sfumato.checks import whole_number
+from sfumato.checks import one_of, whole_number
 from sfumato.codec import (
     LARGEST_COUNT,
     decode_box,
@@ -30,7 +30,7 @@ from sfumato.releases.base import Receipt, Release
 from sfumato.releases.bayes.bayes import NaiveBayesRelease
 from sfumato.releases.collected.density import CollectedDensity
 from sfumato.releases.collected.marginals import MarginalsRelease
-from sfumato.releases.collected.model import CollectedModel
+from sfumato.releases.collected.model import GAUSSIAN, CollectedModel
 from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.collected.risk import CollectedRisk
 from sfumato.releases.curve import CurveRelease
@@ -61,10 +61,16 @@ _EVERY: tuple[type[Release], ...] = (
     CollectedModel,
     TableRelease,
 )
-_COLLECTED = (
-    *(CollectedDensity.kind, MarginalsRelease.kind, SummaryRelease.kind),
-    *(CollectedMoments.kind, CollectedRisk.kind, CollectedModel.kind),
-)
+_PAPER = ("likelihood", "loglog", "laplace")
+# What devices can have reported, and how: each kind has randomizers of its own.
+_COLLECTED: dict[str, tuple[str, ...]] = {
+    CollectedDensity.kind: ("hadamard", "subset", "bit", *_PAPER, "privunit"),
+    MarginalsRelease.kind: ("hadamard", "subset", "chebyshev"),
+    SummaryRelease.kind: ("bit", *_PAPER),
+    CollectedMoments.kind: ("privunit",),
+    CollectedRisk.kind: ("bit", *_PAPER),
+    CollectedModel.kind: ("privunit-copies", GAUSSIAN),
+}
 _KINDS: dict[str, type[Release]] = {kind.kind: kind for kind in _EVERY}
 _KEYS = {"format", "version", "library", "kind", "box", "guarantee", "noise", "target", "receipt", "content"}
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
@@ -125,7 +131,7 @@ def _rebuilt(document: Any, contents: Contents) -> Any:
         "receipt": _receipt(document["receipt"]),
     }
     if isinstance(law, LocalLaw):
-        _check_local(common["guarantee"], document["kind"])
+        _check_local(common["guarantee"], law, document["kind"])
     elif law is not None:
         _check_noise(common["guarantee"], law)
         if law.kind == "blocks" and document["kind"] != TableRelease.kind:
@@ -143,15 +149,17 @@ def _receipt(data: dict[str, Any] | None) -> Receipt | None:
     return Receipt(entry=whole_number("entry", data["entry"], 1, LARGEST_COUNT), **words)
 
 
-def _check_local(guarantee: Guarantee, kind: str) -> None:
+def _check_local(guarantee: Guarantee, law: LocalLaw, kind: str) -> None:
     """Refuse the noise of devices in what no device reported, and a promise that devices do not make."""
     if kind not in _COLLECTED:
         raise ParameterError("the noise of devices is only in what devices reported")
-    # Only copies with Gaussian noise need a delta, and only this kind has them.
-    delta = guarantee.delta if kind == CollectedModel.kind else 0.0
+    one_of("randomizer", law.randomizer, _COLLECTED[kind])
+    # Gaussian noise is never pure, and all other noise of devices is; how large delta is, the release itself checks.
+    needed = law.randomizer == GAUSSIAN
+    delta = guarantee.delta if needed else 0.0
     plain = Guarantee(guarantee.epsilon, delta, None, None, "replace", "row", model="local")
-    if guarantee != plain or guarantee.epsilon is None:
-        raise ParameterError("what devices report is pure, and in the local model")
+    if guarantee != plain or guarantee.epsilon is None or (needed and not guarantee.delta):
+        raise ParameterError("what devices report is in the local model, and pure except with Gaussian noise")
 
 
 def _check_noise(guarantee: Guarantee, law: NoiseLaw) -> None:

@@ -641,6 +641,27 @@ def test_a_linear_model_of_a_number(sfumato, learning):
     assert "Predicted bmi for" in sfumato("predict", "m.sfumato", "people.csv", "-o", "new.csv").out
 
 
+def test_a_linear_model_of_dates_and_of_a_circle(sfumato, here):
+    """A date as the centre of a scale, a date predicted, and a circle with two slopes, also from public records."""
+    days = "low = 2024-01-01\nhigh = 2025-12-31\n"
+    round_clock = '[columns.hour]\nlow = 0\nhigh = 24\nkind = "periodic"\n'
+    (here / "dates.toml").write_text(f"[columns.visit]\n{days}{round_clock}[columns.back]\n{days}")
+    rows = [f"2024-{1 + i % 12:02}-{1 + i % 28:02},{i % 24},2025-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(300)]
+    (here / "visits.csv").write_text("visit,hour,back\n" + "\n".join(rows) + "\n")
+    made = ("local", "init", "--kind", "linear-model", "--box", "dates.toml", "--epsilon", 4, "--response", "back")
+    assert sfumato(*made, "--scale", "visit:2024-07-01:60", "--public", "visits.csv", "-o", "q.json").code == 0
+    assert sf.local.load("q.json").scales[0] == (19905.0, 60.0) and sf.local.load("q.json").questions == 5
+    sfumato(*made, "--scale", "visit:soon:60").failed(2, "--scale needs NAME:CENTRE:UNIT")
+    sfumato(*made, "-o", "p.json")
+    sfumato("local", "encode", "p.json", "visits.csv", "-o", "r.batch")
+    taken = sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato", "--report", "m.html")
+    assert "cos hour: " in taken.out and "sin hour" in (here / "m.html").read_text()
+    assert "Predicted back for 300" in sfumato("predict", "m.sfumato", "visits.csv", "-o", "new.csv").out
+    last = [line.split(",")[-1] for line in (here / "new.csv").read_text().splitlines()[1:]]
+    assert all(sf.Box({"d": (text, "2026-01-01")}) for text in last) and {text[:3] for text in last} == {"202"}
+    assert sfumato("inspect", "m.sfumato", "--json").data["columns"] == ["visit", "cos hour", "sin hour"]
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
@@ -714,7 +735,7 @@ def test_a_loss_of_ones_own_is_collected_but_not_encoded_here(sfumato, learning)
         (("--parameter", "age:5"), "--parameter needs NAME:LOW:HIGH"),
         (("--range", "5"), "--range needs LOW:HIGH"),
         (("--loss", "hinge"), "use sf.local.GeneralizedLinear"),
-        (("--scale", "age:38:14"), "--scales is for --kind linear-model"),
+        (("--scale", "age:38:14"), "--scale is for --kind linear-model"),
         (("--randomizer", "hadamard"), "--randomizer for risk is one of bit"),
         (("--parameter", "age:5:2"), "low must be below high"),
     ],
@@ -738,6 +759,7 @@ WALK = ("--kind", "generalized-linear", "--box", "linear.toml", "--epsilon", 4)
 def test_gradients_from_the_box_to_predictions(sfumato, learning):
     made = sfumato("local", "init", *WALK, "--response", "sex", "--copies", "gaussian", "--delta", 1e-6, "-o", "p.json")
     assert "sex from age, bmi by the hinge loss, 2 gaussian copies, 64 steps" in made.out and "(4, 1e-06)-" in made.out
+    assert "steps        64, each person is in one" in made.out and "questions" not in made.out
     assert "compared          3 means of what copies are of" in sfumato("local", "simulate", "p.json", "people.csv").out
     sfumato("local", "encode", "p.json", "people.csv", "-o", "r.batch")
     taken = sfumato("local", "collect", "p.json", "--gateway", "r.batch", "-o", "m.sfumato", "--report", "m.html")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binom
 
 from sfumato.core.randomizer import Codebook, LikelihoodBit, LogLog, OneBit
 from sfumato.errors import ParameterError
@@ -17,6 +18,7 @@ from sfumato.local.channels import (
     UnitChannel,
     cover_chances,
     unit_gain,
+    unit_moments,
 )
 from sfumato.local.public import public_circles
 
@@ -232,6 +234,34 @@ def test_what_a_named_direction_keeps_of_a_vector(dimension):
     close, far = randomizer.weights
     chance = (close - far) / (randomizer.near * close + (randomizer.size - randomizer.near) * far)
     assert unit_gain(randomizer, dimension) == pytest.approx(nearest * chance, rel=0.01)
+
+
+@pytest.mark.parametrize(("epsilon", "size", "near"), [(1.0, 256, 64), (0.001, 256, 64), (8.0, 256, 1), (2.0, 4, 3)])
+def test_moments_of_a_named_direction_in_space_are_those_of_even_numbers(epsilon, size, near):
+    """A coordinate of an even direction in three dimensions is even in [-1, 1]: order statistics in closed form."""
+    randomizer = Codebook(epsilon, size, near)
+    ranks = np.arange(size, 0, -1)  # of the largest, the second largest, ...
+    means = 2 * ranks / (size + 1) - 1
+    squares = 4 * ranks * (ranks + 1) / ((size + 1) * (size + 2)) - 4 * ranks / (size + 1) + 1
+    weights = np.where(np.arange(size) < near, *randomizer.weights)
+    expected = weights @ means / weights.sum(), weights @ squares / weights.sum()
+    assert unit_moments(randomizer, 3) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("dimension", [2, 7, 35, 1024])
+def test_moments_of_a_named_direction_are_those_by_the_law_of_a_coordinate(dimension):
+    randomizer = Codebook(1.0)
+    half = (dimension - 1) / 2
+    edges = np.linspace(0, 1, 200_001)
+    values = 2 * beta.ppf((edges[1:] + edges[:-1]) / 2, half, half) - 1
+    chance = binom.cdf(63, 255, 1 - (edges[1:] + edges[:-1]) / 2)
+    close, far = randomizer.weights
+    total = 64 * close + 192 * far
+    expected = [
+        256 * ((close - far) * np.mean(values**power * chance) + far * np.mean(values**power)) / total
+        for power in (1, 2)
+    ]
+    assert unit_moments(randomizer, dimension) == pytest.approx(expected, rel=1e-5)
 
 
 # --- subsets ----------------------------------------------------------------------------------------------------

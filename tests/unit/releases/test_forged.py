@@ -14,6 +14,9 @@ import sfumato as sf
 from sfumato.core.certificate import SAME_PLACES
 from sfumato.core.objective import Objective, calibrate_objective
 from sfumato.errors import FileFormatError
+from sfumato.local import density, generalized, marginals, risk
+from sfumato.local import smooth as questions
+from sfumato.releases import io
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ROWS = np.linspace(0, 1, 60)
@@ -401,3 +404,41 @@ def test_what_is_told_comes_back(name, tmp_path):
     assert again.law == release.law
     again.save(tmp_path / "again.sfumato")
     assert (tmp_path / "again.sfumato").read_bytes() == (tmp_path / "made.sfumato").read_bytes()
+
+
+# --- what devices reported --------------------------------------------------------------------------------------------
+
+COLLECTED = sorted(path.stem for path in GOLDEN.glob("collected-*.sfumato"))
+EVERY = {name for own in io._COLLECTED.values() for name in own}
+
+
+def test_randomizers_of_each_kind_are_those_that_its_protocol_can_have():
+    made = {
+        "collected-density": density.RANDOMIZERS,
+        "marginals": marginals.RANDOMIZERS,
+        "summary": questions.RANDOMIZERS,
+        "collected-risk": risk.RANDOMIZERS,
+        "collected-moments": (sf.local.LinearModel(sf.Box({"x": (0, 1), "y": (0, 1)}), 1.0, "y").channel_name,),
+        "collected-model": tuple(f"{copies}-copies" for copies in generalized.COPIES),
+    }
+    assert {kind: {*own} for kind, own in io._COLLECTED.items()} == {
+        kind: {*own} - {"auto"} for kind, own in made.items()
+    }
+
+
+@pytest.mark.parametrize("name", COLLECTED)
+def test_reports_of_another_kinds_randomizer_are_refused(name, tmp_path):
+    document, arrays = read(GOLDEN / f"{name}.sfumato")
+    assert loaded(tmp_path, document, arrays).law.randomizer in io._COLLECTED[document["kind"]]
+    for randomizer in sorted({*EVERY, "auto", "laplaces", ""} - {*io._COLLECTED[document["kind"]]}):
+        document["noise"]["randomizer"] = randomizer
+        with pytest.raises(FileFormatError, match="randomizer"):
+            loaded(tmp_path, document, arrays)
+
+
+@pytest.mark.parametrize("name", [name for name in COLLECTED if not name.startswith("collected-model")])
+def test_what_devices_report_has_no_delta(name, tmp_path):
+    document, arrays = read(GOLDEN / f"{name}.sfumato")
+    document["guarantee"]["delta"] = 1e-6
+    with pytest.raises(FileFormatError, match="pure except with Gaussian noise"):
+        loaded(tmp_path, document, arrays)

@@ -104,7 +104,13 @@ def _rows(protocol: Protocol) -> list[tuple[str, list[str]]]:
             "randomizer",
             [f"{protocol.settings().get('randomizer', protocol.channel_name)}, {size} of information a report"],
         ),
-        ("questions", [f"{protocol.questions:,}, each person answers {'all' if channel.whole else 'one'}"]),
+        (protocol.parts, [f"{protocol.questions:,}, each person {_role(protocol)}"]),
         ("people", [f"numbers 0 to {protocol.users - 1:,}, {protocol.numbers}"]),
         ("fingerprint", [protocol.fingerprint.hex()]),
     ]
+
+
+def _role(protocol: Protocol) -> str:
+    if protocol.parts == "steps":
+        return "is in one"
+    return f"answers {'all' if protocol.channel.whole else 'one'}"

@@ -25,6 +25,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "generalized-linear": ("response", "scales", "loss", "degree", "copies", "delta", "steps"),
     "risk": ("loss", "parameters", "lattice", "degree", "response", "ridge", "range"),
 }
+_OPTIONS = {"scales": "scale", "parameters": "parameter"}  # those that are called otherwise, as each gives one
 
 File = Annotated[
     Path, typer.Argument(metavar="PROTOCOL", help="A protocol, such as protocol.json.", show_default=False)
@@ -115,7 +116,8 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         owners = [other for other, names in KINDS.items() if name in names] or [kind]
         if kind not in owners:
             which = " or ".join(owners)
-            raise ParameterError(f"--{name.replace('_', '-')} is for --kind {which}; leave it out for {kind}")
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            raise ParameterError(f"--{option} is for --kind {which}; leave it out for {kind}")
     made: dict[str, tuple[Any, Sequence[str]]] = {
         "density": (density.Density, density.RANDOMIZERS),
         "smooth-queries": (smooth.SmoothQueries, smooth.RANDOMIZERS),
@@ -136,7 +138,7 @@ def protocol_of(kind: str | None, box: Path | None, epsilon: float | None, given
         raise ParameterError("which column is predicted? give --response NAME")
     for name in ("loss", "parameters", "lattice", "degree") if kind == "risk" else ():
         if name not in settings:
-            raise ParameterError(f"--kind risk needs --{name.removesuffix('s') if name == 'parameters' else name}")
+            raise ParameterError(f"--kind risk needs --{_OPTIONS.get(name, name)}")
     protocol: Protocol = cls(declared_box(box), epsilon, **settings)
     return protocol
 
@@ -158,27 +160,27 @@ def _linear_model(box: sf.Box, epsilon: float, settings: dict[str, Any]) -> Prot
 
     # The response is not looked at, and need not be there: only how the other columns go with each other.
     columns = [name for name in box.names if name != settings["response"]]
-    size = len(columns) + 1
-    made = LinearModel(box, epsilon, second_moments=np.eye(size) / size, **settings)
     kinds = dict(zip(box.names, box.columns, strict=True))
+    size = 1 + sum(1 + isinstance(kinds[name], sf.Periodic) for name in columns)
+    made = LinearModel(box, epsilon, second_moments=np.eye(size) / size, **settings)
     pieces = list(read_people(public, sf.Box({name: kinds[name] for name in columns})))
     if not pieces:
         raise ParameterError(f"{public}: there is no record in it")
-    found = all_people(pieces)
-    whole = {name: found[name] if name in columns else [None] * len(found) for name in box.names}
-    return replace(made, second_moments=made.public_moments(whole))
+    return replace(made, second_moments=made.public_moments(all_people(pieces)))
 
 
-def scales_of(given: Sequence[str] | None) -> dict[str, tuple[float, float]] | None:
-    """``age:38:14``: a public centre and unit of a column."""
-    found = {}
+def scales_of(given: Sequence[str] | None) -> dict[str, tuple[Any, float]] | None:
+    """``age:38:14`` or ``visit:2024-03-01:30``: a public centre and unit of a column."""
+    from sfumato.dates import is_date
+
+    found: dict[str, tuple[Any, float]] = {}
     for text in given or ():
-        name, *numbers = text.rsplit(":", 2)
+        name, *pair = text.rsplit(":", 2)
         try:
-            centre, unit = map(float, numbers)
+            centre, unit = pair
+            found[name] = (centre if is_date(centre) else float(centre), float(unit))
         except ValueError:
             raise ParameterError(f"--scale needs NAME:CENTRE:UNIT, such as age:38:14, got {text!r}") from None
-        found[name] = (centre, unit)
     return found or None
 
 

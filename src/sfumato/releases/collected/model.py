@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import one_of
+from sfumato.checks import one_of, whole_number
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
+from sfumato.core.calibration import copies_law
 from sfumato.errors import ParameterError
 from sfumato.laws import LocalLaw
 from sfumato.releases.collected.linear import CollectedLinear
@@ -20,6 +21,9 @@ from sfumato.releases.summary.models import Model
 Floats = NDArray[np.float64]
 
 LOSSES = ("hinge", "logistic", "absolute")
+GAUSSIAN = "gaussian-copies"
+_MOST_DEGREE = 6
+_NEARLY = 1e-6  # by which deviations may differ that different machines worked out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,8 +68,8 @@ class CollectedModel(CollectedLinear):
         law = LocalLaw(protocol.channel_name, len(cross), math.sqrt(variance))
         return cls(
             guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
-            scales=protocol.scales, constant=protocol.constant, reports=reports, weights=weights, cross_moments=cross,
-            loss=protocol.loss,
+            scales=protocol.scales, constant=protocol.constant, reports=reports, circles=protocol.circles,
+            weights=weights, cross_moments=cross, loss=protocol.loss,
         )  # fmt: skip
 
     def fit(self) -> Model:
@@ -82,20 +86,34 @@ class CollectedModel(CollectedLinear):
 
     def fields(self) -> dict[str, Any]:
         return {
-            "response": self.answer,
-            "scales": [list(pair) for pair in self.scales],
-            "constant": self.constant,
+            **self.shared_fields(),
             "loss": self.loss,
-            "reports": self.reports,
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"response", "scales", "constant", "loss", "reports"}, "the content")
+        keys = {"response", "scales", "constant", "loss", "reports", *({"circles"} & {*fields})}
+        exact_keys(fields, keys, "the content")
         exact_keys(arrays, {"weights", "cross_moments"}, "the file")
-        told, size = cls.checked(common, box, fields), box.dimension
+        told, size = cls.checked(common, box, fields)
         numeric = not isinstance(box.columns[box.names.index(told["answer"])], Categorical)
         weights, cross = arrays["weights"], arrays["cross_moments"]
         if weights.shape != (size,) or not cross.shape == (size + int(numeric),) == (common["law"].size,):
             raise ParameterError(f"a model of {size} numbers has as many weights, the file has others")
+        if common["law"].randomizer == GAUSSIAN:
+            _check_copies(common, fields["reports"])
         return cls(**common, **told, weights=weights, cross_moments=cross, loss=one_of("loss", fields["loss"], LOSSES))
+
+
+def _check_copies(common: dict[str, Any], reports: int) -> None:
+    """Refuse a promise that is not that of the Gaussian noise of this deviation in each number of each copy."""
+    law, promised = common["law"], common["guarantee"]
+    copies = whole_number("degree", int(dict(common["target"])["degree"]), 1, _MOST_DEGREE) + 1
+    noise = copies_law(copies, law.size, promised.epsilon, promised.delta).deviation
+    # A number of a person's vector is at most one, and who is asked varies as well.
+    expected = math.sqrt((noise**2 + 1) / reports)
+    if not abs(law.deviation / expected - 1) <= _NEARLY:
+        raise ParameterError(
+            f"noise of deviation {law.deviation:.6g} in means of {reports} reports is not that of this promise, "
+            f"{expected:.6g}"
+        )

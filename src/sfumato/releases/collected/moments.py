@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import positive_number, probability, true_or_false
+from sfumato.checks import finite_number, positive_number, probability, true_or_false
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
@@ -31,6 +31,9 @@ class CollectedMoments(CollectedLinear):
         constant and the scaled columns; y is -1 or 1, or a number times ``constant / |z|``.
     public
         Whether the second moments are those of public records, and hold no noise.
+    deviations
+        Of the noise in a number of the second moments and in one of the cross moments, root mean squares. None in the
+        first files, which have one for both in the noise law, from above.
     """
 
     kind: ClassVar[str] = "collected-moments"
@@ -38,16 +41,17 @@ class CollectedMoments(CollectedLinear):
     second_moments: Floats
     cross_moments: Floats
     public: bool
+    deviations: tuple[float, float] | None
 
     def __post_init__(self) -> None:
-        size = len(self.scales) + 1
+        size = len(self.terms) + 1
         for name, shape in (("second_moments", (size, size)), ("cross_moments", (size,))):
             kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes()).reshape(shape)
             object.__setattr__(self, name, kept)
 
     @classmethod
-    def of(cls, protocol: Any, second: Floats, cross: Floats, variance: float, reports: int) -> Self:
-        """The release that follows from a protocol's moments; ``variance`` is that of a number that was told."""
+    def of(cls, protocol: Any, second: Floats, cross: Floats, reports: int) -> Self:
+        """The release that follows from a protocol's moments."""
         public = protocol.second_moments is not None
         about = (
             ("target", "linear model, collected from devices"),
@@ -56,26 +60,34 @@ class CollectedMoments(CollectedLinear):
             ("reports", str(reports)),
             *((("second moments", "public"),) if public else ()),
         )
-        law = LocalLaw("privunit", protocol.questions, math.sqrt(protocol.spread(variance)))
+        law = LocalLaw("privunit", protocol.questions, math.sqrt(protocol.expected()[1] / reports))
+        second_sd, cross_sd = (math.sqrt(one / reports) for one in protocol.variances)
         return cls(
             guarantee=protocol.guarantee, law=law, target=about, domain=protocol.box, answer=protocol.response,  # type: ignore[arg-type]
             second_moments=second, cross_moments=cross, scales=protocol.scales, constant=protocol.constant,
-            public=public, reports=reports,
+            public=public, deviations=(second_sd, cross_sd), reports=reports,
+            circles=protocol.circles,
         )  # fmt: skip
 
     @property
+    def _deviations(self) -> tuple[float, float]:
+        return self.deviations or (0.0 if self.public else self.law.deviation, self.law.deviation)
+
+    @property
     def noise_sd(self) -> float:
-        """The standard deviation of a number of the moments, from above."""
-        return self.law.deviation
+        """The standard deviation of a number of the moments that hold noise, root mean square."""
+        (second, cross), size = self._deviations, len(self.cross_moments)
+        return cross if self.public else math.sqrt((size * second**2 + cross**2) / (size + 1))
 
     @property
     def ridge(self) -> float:
         """How small an eigenvalue of the second moments must be to be noise: what ``fit`` uses if it is not told.
 
-        That of a matrix of noise grows like the root of its size. Public second moments have none: a direction whose
+        Those of a matrix of noise have this root mean square. Public second moments have none: a direction whose
         eigenvalue is below the noise of the cross moments then has slopes that are noise.
         """
-        return self.noise_sd * (1.0 if self.public else math.sqrt(len(self.cross_moments)))
+        second, cross = self._deviations
+        return cross if self.public else second * math.sqrt(len(self.cross_moments))
 
     # --- the model --------------------------------------------------------------------------------------------
 
@@ -105,7 +117,7 @@ class CollectedMoments(CollectedLinear):
         """
         from statistics import NormalDist
 
-        width = NormalDist().inv_cdf((1 + probability("confidence", confidence)) / 2) * self.noise_sd
+        width = NormalDist().inv_cdf((1 + probability("confidence", confidence)) / 2) * self.law.deviation
         inverse = self._inverse(None)
         return self._slopes()[1:], np.asarray(width * np.linalg.norm(inverse, axis=1))[1:]
 
@@ -119,18 +131,17 @@ class CollectedMoments(CollectedLinear):
 
     def fields(self) -> dict[str, Any]:
         return {
-            "response": self.answer,
-            "scales": [list(pair) for pair in self.scales],
-            "constant": self.constant,
+            **self.shared_fields(),
             "public": self.public,
-            "reports": self.reports,
+            **({} if self.deviations is None else {"deviations": list(self.deviations)}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"response", "scales", "constant", "public", "reports"}, "the content")
+        keys = {"response", "scales", "constant", "public", "reports", *({"circles", "deviations"} & {*fields})}
+        exact_keys(fields, keys, "the content")
         exact_keys(arrays, {"second_moments", "cross_moments"}, "the file")
-        told, size = cls.checked(common, box, fields), box.dimension
+        told, size = cls.checked(common, box, fields)
         response = box.columns[box.names.index(told["answer"])]
         second, cross = arrays["second_moments"], arrays["cross_moments"]
         if second.shape != (size, size) or cross.shape != (size,) or not (second == second.T).all():
@@ -138,4 +149,11 @@ class CollectedMoments(CollectedLinear):
         public, numeric = true_or_false("public", fields["public"]), not isinstance(response, Categorical)
         if common["law"].size != size + int(numeric) + (0 if public else size * (size + 1) // 2):
             raise ParameterError("the noise law speaks of another number of moments")
-        return cls(**common, **told, second_moments=second, cross_moments=cross, public=public)
+        deviations = None
+        if "deviations" in fields:
+            own, rest = (finite_number("a deviation", value) for value in fields["deviations"])
+            most = common["law"].deviation * (1 + 1e-9)
+            if not (own == 0 if public else 0 < own <= most) or not 0 < rest <= most:
+                raise ParameterError("deviations are positive, at most that of the noise law, and of public moments 0")
+            deviations = own, rest
+        return cls(**common, **told, second_moments=second, cross_moments=cross, public=public, deviations=deviations)

@@ -16,7 +16,7 @@ PROTOCOL = sf.local.LinearModel(BOX, 2.0, "rich", seed=1)
 
 def made(protocol=PROTOCOL):
     second = np.diag([0.6, 0.2, 0.2])
-    return CollectedMoments.of(protocol, second, np.array([-0.3, 0.2, 0.0]), 1e-4, 5000)
+    return CollectedMoments.of(protocol, second, np.array([-0.3, 0.2, 0.0]), 5000)
 
 
 def common(release):
@@ -39,7 +39,10 @@ def test_it_cannot_be_changed_and_says_what_it_is():
         == "<CollectedMoments of 2 columns and 'rich': 2-differential privacy for replacing one row, local model>"
     )
     assert release.columns == ("age", "hours") and release.features.names == ("age", "hours")
-    assert release.noise_sd == release.law.deviation and release.ridge == pytest.approx(release.noise_sd * np.sqrt(3))
+    second, cross = release.deviations
+    assert second < release.noise_sd < cross < release.law.deviation
+    assert release.noise_sd**2 == pytest.approx((9 * second**2 + 3 * cross**2) / 12)
+    assert release.ridge == pytest.approx(second * np.sqrt(3))
 
 
 def test_the_model_by_hand():
@@ -65,7 +68,17 @@ def test_points_are_read_as_those_of_every_other_release():
 def test_a_file_comes_back():
     release = made()
     again = rebuilt(release)
-    assert again.fit() == release.fit() and again.reports == 5000
+    assert again.fit() == release.fit() and again.reports == 5000 and again.deviations == release.deviations
+
+
+def test_the_first_files_have_one_deviation_for_all_moments():
+    """What they said of themselves, and the model that they gave, stay what they were."""
+    release = made()
+    fields = release.fields()
+    del fields["deviations"]
+    again = CollectedMoments.rebuild(common(release), BOX, fields, release.arrays())
+    assert again.noise_sd == pytest.approx(release.law.deviation)
+    assert again.ridge == release.law.deviation * np.sqrt(3) and again.fields() == fields
 
 
 @pytest.mark.parametrize(
@@ -80,6 +93,13 @@ def test_a_file_comes_back():
         ({"public": 1}, {}),
         ({"reports": 0}, {}),
         ({"more": 1}, {}),
+        ({"deviations": [0.0, 0.01]}, {}),
+        ({"deviations": [0.01, 0.0]}, {}),
+        ({"deviations": [-0.01, 0.01]}, {}),
+        ({"deviations": [0.01, 9.0]}, {}),
+        ({"deviations": [9.0, 0.01]}, {}),
+        ({"deviations": [0.01]}, {}),
+        ({"deviations": [float("nan"), 0.01]}, {}),
         ({}, {"second_moments": np.ones((2, 2))}),
         ({}, {"second_moments": np.triu(np.ones((3, 3)))}),
         ({}, {"cross_moments": np.ones(2)}),
@@ -87,7 +107,7 @@ def test_a_file_comes_back():
     ],
 )
 def test_files_that_say_something_else_are_refused(fields, arrays):
-    with pytest.raises((ParameterError, FileFormatError)):
+    with pytest.raises((ParameterError, FileFormatError, ValueError)):
         rebuilt(made(), fields, arrays)
 
 
