@@ -74,12 +74,13 @@ def exchange(module: types.ModuleType, mutant: Mutant) -> None:
 
 def _exchanged(old: object, new: object) -> bool:
     """Exchange the code of a function, however wrapped; say whether it is a constant that has changed instead."""
+    # What a decorator makes may be a function too, with code that is the same for all that it decorates.
+    inner = next((name for name in ("fget", "func", "__func__", "__wrapped__") if hasattr(old, name)), None)
+    if inner is not None:
+        return _exchanged(getattr(old, inner), getattr(new, inner))
     if isinstance(old, types.FunctionType):
         assert isinstance(new, types.FunctionType)
         old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
-    for wrapped in ("fget", "func", "__func__", "__wrapped__"):
-        if not isinstance(old, types.FunctionType) and isinstance(getattr(old, wrapped, None), types.FunctionType):
-            _exchanged(getattr(old, wrapped), getattr(new, wrapped))
     return isinstance(new, PLAIN) and old != new
 
 
