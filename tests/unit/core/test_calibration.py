@@ -40,6 +40,7 @@ def test_pure_privacy_takes_the_noise_of_the_norm(norm, kind):
 def test_a_flow_takes_zero_sum_noise_and_is_a_bound_in_the_norms_below():
     law = calibrate(exact("flow"), 7, PURE)[0]
     assert (law.kind, law.scale, law.exponent) == ("zero-sum", 100, -10)
+    assert calibrate(exact("flow"), 7, PURE, "zero-sum")[0] == law
     assert calibrate(exact("flow"), 7, PURE, "laplace")[0].scale == 100
     assert calibrate(exact("flow"), 7, PURE, "l2")[0].scale == 100
     assert calibrate(exact("flow"), 7, CONCENTRATED)[0].scale == calibrate(exact("l2"), 7, CONCENTRATED)[0].scale

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 
 
 def weights_of_all(ranks, wanted, rate):
-    """The weight of every vector of places, to fifty digits."""
+    """The weight of every vector of places."""
 
     def weight(off):
         return mp.e ** (-rate * abs(int(off))) + mp.e ** (-mpf(jointly.FLOOR))
@@ -25,6 +25,12 @@ def weights_of_all(ranks, wanted, rate):
         path = [0, *(int(ranks[k]) for k in places), sum(wanted)]
         found[places] = mp.fprod(weight(b - a - t) for (a, b), t in zip(itertools.pairwise(path), wanted, strict=True))
     return found
+
+
+@pytest.fixture(autouse=True)
+def _fifty_digits():
+    with mp.workdps(50):
+        yield
 
 
 @pytest.mark.parametrize("rate", [0.003, 0.3, 40.0])
@@ -38,7 +44,20 @@ def test_sums_over_all_that_follows(seed, rate):
     law = weights_of_all(ranks, wanted, mpf(rate))
     first = jointly._weight(ranks - wanted[0], rate) * after[0]
     for place in range(len(ranks)):
-        assert first[place] == pytest.approx(float(mp.fsum(w for k, w in law.items() if k[0] == place)), rel=1e-13)
+        ideal = mp.fsum(w for k, w in law.items() if k[0] == place)
+        assert first[place] == pytest.approx(float(ideal), rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize(
+    "last", [range(6), [5] * 6, [0, 1, 4, 4, 4, 5], [2, 2, 2, 4, 5, 5], [1, 1, 3, 3, 5, 5], [0, 5, 5, 5, 5, 5]]
+)
+def test_sums_within_windows(last):
+    values, decay = np.array([0.7, 1e-18, 3.0, 0.2, 1.1, 1e-17]), np.array([1.0, 0.9, 1e-9, 0.5, 1.0, 0.3])
+    expected = [
+        sum(values[k] * math.prod(decay[k + 1 : end + 1]) for k in range(i, end + 1)) for i, end in enumerate(last)
+    ]
+    found = jointly._windows(values, decay, np.array(last))
+    assert found.tolist() == [pytest.approx(total, rel=1e-14, abs=0) for total in expected]
 
 
 def test_the_smallest_weights_are_normal_doubles():
@@ -67,7 +86,7 @@ def test_weights_fall_by_the_rate_to_the_floor():
     """The floor of the proof: smaller ones leave the doubles, larger ones add up over 2**18 candidates."""
     off = np.array([0, 3, -3, 50, 10**9])
     expected = [math.exp(-0.5 * x) + math.exp(-40) for x in (0, 3, 3, 50)] + [math.exp(-40)]
-    assert jointly._weight(off, 0.5).tolist() == [pytest.approx(weight, rel=1e-13) for weight in expected]
+    assert jointly._weight(off, 0.5).tolist() == [pytest.approx(weight, rel=1e-13, abs=0) for weight in expected]
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(1.0, 1), (2.0**-10, 3), (30.0, 2)])
@@ -86,7 +105,7 @@ def test_places_are_drawn_one_after_the_other_each_given_those_before(epsilon, s
             rest = {k: w for k, w in law.items() if list(k[: len(known)]) == known}
             chances = [mp.fsum(w for k, w in rest.items() if k[len(known)] == k_) for k_ in range(start, len(ranks))]
             shares = [float(chance / mp.fsum(chances)) for chance in chances]
-            assert (weights / weights.sum()).tolist() == pytest.approx(shares, rel=1e-12)
+            assert (weights / weights.sum()).tolist() == pytest.approx(shares, rel=1e-12, abs=0)
             known.append(start + waiting[0])
             return waiting.pop(0)
 
@@ -104,7 +123,7 @@ def test_a_place_is_drawn_by_whole_numbers_alone(monkeypatch):
     drawn = words = places = None
     monkeypatch.setattr(sampling, "integer_below", lambda bound: asked.append(bound) or drawn)
     monkeypatch.setattr(sampling, "uniform_below", lambda bounds: asked.append(bounds.tolist()) or [places.pop(0)])
-    monkeypatch.setattr(sampling, "words53", lambda count: [words.pop(0)] * count)
+    monkeypatch.setattr(sampling, "words53", lambda count: asked.append(count) or [words.pop(0)])
     total, below = sum(map(Fraction, weights.tolist())), Fraction(0)
     for size, members in binades.items():
         share = sum(Fraction(weights[place]) for place in members)
@@ -114,7 +133,7 @@ def test_a_place_is_drawn_by_whole_numbers_alone(monkeypatch):
                 asked.clear()
                 drawn, words, places = edge, [bits, 2**53 - 1, bits - 1], [number] * 3
                 assert jointly.categorical(weights) == place
-                assert asked == [total / unit, *[[len(members)]] * 3]
+                assert asked == [total / unit, *[[len(members)], 1] * 3]
         below += share
 
 

@@ -383,6 +383,13 @@ def test_the_set_is_about_one_in_one_and_e_to_the_epsilon(epsilon, size, kept):
     assert Subset(epsilon, size).kept == kept
 
 
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 16.0])
+def test_a_turn_over_the_item_is_named_as_often_as_epsilon_allows(epsilon):
+    close, far = Subset(epsilon, 22).weights
+    assert far == 2**16
+    assert Fraction(close, far) <= exp_below(epsilon) < Fraction(close + 1, far)
+
+
 def test_a_turn_is_the_item_less_the_place_that_was_drawn(monkeypatch):
     randomizer = Subset(1.0, 5)
     close, far = randomizer.weights
