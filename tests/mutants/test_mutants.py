@@ -11,7 +11,9 @@ from mutants.changes import mutants
 SOURCE = '''
 """Not a change: text that nobody runs."""
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+
+import numpy as np
 
 LIMIT = 3
 
@@ -31,10 +33,26 @@ class Place:
     def there(self):
         return self.here + 1
 
+    @cached_property
+    @np.errstate(all="ignore")
+    def beyond(self):
+        return self.here + 4
+
+    @classmethod
+    @cache
+    def first(cls):
+        return 6 + 1
+
 
 @cache
 def doubled(x):
     return 2 * x
+
+
+@np.errstate(all="ignore")
+@np.errstate(all="ignore")
+def tripled(x):
+    return 3 * x
 '''
 
 
@@ -78,12 +96,16 @@ def test_each_small_change_has_a_name_of_its_own():
         ("bounded: min(x, LIMIT) -> max(x, LIMIT)", 1, 3, lambda m: m.bounded(1)),
         ("Place: here: float = 0.5 -> here: float = 0.25", 0.5, 0.25, lambda m: m.Place().here),
         ("Place.there: self.here + 1 -> self.here - 1", 1.5, -0.5, lambda m: m.Place().there),
+        ("Place.beyond: self.here + 4 -> self.here - 4", 4.5, -3.5, lambda m: m.Place().beyond),
+        ("Place.first: 6 + 1 -> 6 - 1", 7, 5, lambda m: m.Place.first()),
         ("doubled: 2 * x -> 3 * x", 8, 12, lambda m: m.doubled(4)),
+        ("tripled: 3 * x -> 4 * x", 12, 16, lambda m: m.tripled(4)),
     ],
 )
 def test_a_living_module_behaves_as_the_mutant(module, name, before, after, look):
     assert look(module) == before
     module.doubled.cache_clear()
+    module.Place.first.cache_clear()
     exchange(module, changed(name))
     assert look(module) == after
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.checks import as_written, share_of
-from sfumato.core.calibration import NoiseLaw, _grid_exponent, calibrate
+from sfumato.core.calibration import NoiseLaw, _grid_exponent, calibrate, copies_law
 from sfumato.core.certificate import Certificate
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.neighbours import Person
@@ -40,6 +40,7 @@ def test_pure_privacy_takes_the_noise_of_the_norm(norm, kind):
 def test_a_flow_takes_zero_sum_noise_and_is_a_bound_in_the_norms_below():
     law = calibrate(exact("flow"), 7, PURE)[0]
     assert (law.kind, law.scale, law.exponent) == ("zero-sum", 100, -10)
+    assert calibrate(exact("flow"), 7, PURE, "zero-sum")[0] == law
     assert calibrate(exact("flow"), 7, PURE, "laplace")[0].scale == 100
     assert calibrate(exact("flow"), 7, PURE, "l2")[0].scale == 100
     assert calibrate(exact("flow"), 7, CONCENTRATED)[0].scale == calibrate(exact("l2"), 7, CONCENTRATED)[0].scale
@@ -494,3 +495,21 @@ def test_the_largest_block_decides_what_the_sampler_can_do(size, fits):
     else:
         with pytest.raises(ParameterError, match="64-bit"):
             calibrate(one, 20 + size, Privacy(epsilon=1.0))
+
+
+# --- copies of a vector -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-9)])
+@pytest.mark.parametrize(("copies", "size"), [(1, 1), (3, 7), (6, 120)])
+def test_copies_are_paid_for_all_together(copies, size, epsilon, delta):
+    """Two vectors of length one: their copies lie ``2 sqrt(copies)`` apart, and rounding moves each number."""
+    law = copies_law(copies, size, epsilon, delta)
+    assert (law.kind, law.size, law.exponent) == ("gaussian", copies * size, -10)
+    assert (law.certificate.norm, law.certificate.relation, law.certificate.known) == ("l2", "replace", "enforced")
+    assert law.certificate.proof == "generalized-linear"
+    # A little more than that: the code that makes a vector's length one is off by a few roundings.
+    assert (1 + Fraction(1, 2**41)) ** 2 < Fraction(law.certificate.bound) ** 2 / (4 * copies) < 1 + Fraction(1, 2**38)
+    apart = 2 * math.sqrt(copies) * 2**10 + math.sqrt(copies * size)
+    variance = (apart * noise_multiplier(epsilon, delta)) ** 2 + 4
+    assert variance * (1 - 1e-12) <= law.scale <= variance * (1 + 1e-5)

@@ -122,6 +122,14 @@ def test_a_norm_of_the_users_own_is_known_as_that():
     assert isinstance(own.bound, float)
 
 
+def test_a_flow_is_of_whole_numbers():
+    """Rounding would change the sum, which is a part of the norm."""
+    flow = Certificate("flow", 3, "replace", "enforced", "zero-sum", 0)
+    assert (flow.norm, flow.bound) == ("flow", 3)
+    with pytest.raises(ParameterError, match="'flow' is for whole numbers"):
+        Certificate("flow", 3.0, "replace", "proved", "zero-sum")
+
+
 # --- blocks ---------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +139,13 @@ def test_a_bound_on_blocks_says_which_they_are():
     person = Privacy(epsilon=1.0, neighbours="add-remove", unit=Person("id", 3))
     assert certify_sum("l1-linf", 7, -3, person, (4, 1)).bound == 21
     assert certify_sum("l1", 7, -3, Privacy(epsilon=1.0)).blocks == ()
+
+
+def test_blocks_are_pythons_integers_and_are_not_printed():
+    """There may be thousands."""
+    found = Certificate("l1-linf", 2, "replace", "enforced", "blocks", 0, blocks=[np.int64(4), 1])
+    assert found.blocks == (4, 1) and {type(size) for size in found.blocks} == {int}
+    assert "blocks=" not in repr(found)
 
 
 @pytest.mark.parametrize("blocks", [(), (0,), (2, -1), (1.5,), ("2",)])

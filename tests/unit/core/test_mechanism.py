@@ -186,6 +186,22 @@ def test_every_noise_gives_one_number_per_coefficient(norm, privacy, noise):
     assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize(
+    ("norm", "privacy", "sampler"),
+    [
+        ("l1", PURE, "discrete_laplace"),
+        ("l2", Privacy(rho=1.0), "discrete_gaussian"),
+        ("linf", PURE, "linf_knorm"),
+        ("l2", PURE, "l2_knorm"),
+        ("flow", PURE, "zero_sum"),
+    ],
+)
+def test_every_noise_is_drawn_by_its_own_sampler(norm, privacy, sampler):
+    law = calibrate(Certificate(norm, 12, "replace", "enforced", "page", 0), 5, privacy)[0]
+    assert mechanism._SAMPLERS[law.kind] is getattr(sampling, sampler)
+    assert draw(law).shape == (5,)
+
+
 def test_publish_draws_anew_each_time():
     """Two draws agree with probability below 1e-3; 40 of them below 1e-100."""
     draws = {tuple(publish(Private(np.zeros(2), REAL), PURE)[0]) for _ in range(40)}

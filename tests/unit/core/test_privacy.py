@@ -8,9 +8,10 @@ import mpmath
 import numpy as np
 import pytest
 
+from sfumato.checks import as_written
 from sfumato.core.gaussian import gaussian_delta, zcdp_delta
 from sfumato.core.neighbours import Person
-from sfumato.core.privacy import Guarantee, Privacy
+from sfumato.core.privacy import Guarantee, Privacy, part_of
 from sfumato.errors import ParameterError, ParameterTypeError
 
 # --- Privacy ------------------------------------------------------------------------------------------------
@@ -46,6 +47,21 @@ def test_how_often_a_sampled_sensitivity_may_fall_short(gamma):
 
 def test_nothing_is_said_about_sampled_sensitivities_by_default():
     assert Privacy(epsilon=1).gamma is None
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(1, 3), Fraction(7, 10)])
+def test_shares_of_a_grant_are_of_epsilon_or_of_rho_and_never_more_than_all(share):
+    """Delta is left to the release unless it is asked for; who is protected stays the same."""
+    who = {"neighbours": "add-remove", "unit": Person("id", 3), "gamma": 0.1}
+    grant = Privacy(epsilon=0.7, delta=1e-6, **who)
+    part, rest = part_of(grant, share), part_of(grant, 1 - share, grant.delta)
+    assert (part.delta, rest.delta) == (0.0, 1e-6)
+    assert part == Privacy(epsilon=part.epsilon, **who)
+    assert as_written(part.epsilon) + as_written(rest.epsilon) <= as_written(0.7)
+    assert part.epsilon == pytest.approx(0.7 * float(share)) and rest.epsilon == pytest.approx(0.7 * float(1 - share))
+    concentrated = part_of(Privacy(rho=0.1, **who), share)
+    assert concentrated == Privacy(rho=concentrated.rho, **who)
+    assert concentrated.rho == pytest.approx(0.1 * float(share))
 
 
 @pytest.mark.parametrize("gamma", [1, 1.0, -0.1, 2, math.inf, math.nan])

@@ -12,9 +12,11 @@ from mpmath import mp, mpf
 
 from sfumato.checks import as_written
 from sfumato.core import sampling
+from sfumato.core.calibration import copies_law
 from sfumato.core.randomizer import (
     UNIT,
     Codebook,
+    GaussianCopies,
     LaplaceNumber,
     LikelihoodBit,
     LogLog,
@@ -381,6 +383,13 @@ def test_the_set_is_about_one_in_one_and_e_to_the_epsilon(epsilon, size, kept):
     assert Subset(epsilon, size).kept == kept
 
 
+@pytest.mark.parametrize("epsilon", [0.001, 0.1, 1.0, 16.0])
+def test_a_turn_over_the_item_is_named_as_often_as_epsilon_allows(epsilon):
+    close, far = Subset(epsilon, 22).weights
+    assert far == 2**16
+    assert Fraction(close, far) <= exp_below(epsilon) < Fraction(close + 1, far)
+
+
 def test_a_turn_is_the_item_less_the_place_that_was_drawn(monkeypatch):
     randomizer = Subset(1.0, 5)
     close, far = randomizer.weights
@@ -411,3 +420,67 @@ def test_any_whole_number_is_some_item(item, size):
 def test_what_subsets_cannot_serve(epsilon, size):
     with pytest.raises(ParameterError):
         Subset(epsilon, size)
+
+
+# --- copies of a vector -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def zeros(monkeypatch):
+    """Let Gaussian noise be zero, and note what was asked for."""
+    asked = []
+    noiseless = lambda *sizes: asked.append(sizes) or np.zeros(sizes[0], dtype=np.int64)  # noqa: E731
+    monkeypatch.setattr(sampling, "discrete_gaussian", noiseless)
+    return asked
+
+
+def test_the_noise_of_copies_is_that_of_their_law(zeros):
+    randomizer = GaussianCopies(1.0, 1e-6, 3, 2)
+    law = copies_law(3, 2, 1.0, 1e-6)
+    assert (randomizer.variance, randomizer.exponent) == (law.scale, law.exponent)
+    assert randomizer.send(np.zeros((4, 2))).shape == (4, 3, 2)
+    assert zeros == [(24, law.scale)]
+
+
+def test_each_copy_of_each_number_has_noise_of_its_own(monkeypatch):
+    noise = np.arange(12) * 10_000
+    monkeypatch.setattr(sampling, "discrete_gaussian", lambda count, variance: noise[:count])
+    sent = GaussianCopies(1.0, 1e-6, 3, 2).send(np.array([[0.5, 0.25], [0.0, -1.0]]))
+    assert sent.dtype == np.int64
+    assert sent.tolist() == [
+        [[512, 10_256], [20_512, 30_256], [40_512, 50_256]],
+        [[60_000, 68_976], [80_000, 88_976], [100_000, 108_976]],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("vector", "sent"),
+    [
+        ([0.25, -0.5], [256, -512]),  # short ones stay as they are
+        ([0.6, 0.8], [614, 819]),
+        ([1.5, 2.0], [614, 819]),  # longer ones are shortened
+        ([-1.5, 0.0], [-1024, 0]),
+        ([8.0, 1.5], [819, 614]),  # no number counts for more than 2
+        ([np.nan, 0.5], [0, 512]),
+        ([np.nan, np.nan], [0, 0]),
+        ([-np.inf, 1.5], [-819, 614]),
+        ([1e308, 1e308], [724, 724]),
+        ([0.7 / 1024, 1.6 / 1024], [1, 2]),  # to the nearest step
+    ],
+)
+def test_whatever_comes_in_is_a_vector_of_length_one_at_most(vector, sent, zeros):
+    assert GaussianCopies(1.0, 1e-6, 2, 2).send(np.array([vector, [0.5, 0.0]])).tolist() == [[sent] * 2, [[512, 0]] * 2]
+
+
+def test_vectors_are_not_longer_than_one_by_a_rounding(zeros):
+    """On a grid so fine that nothing is rounded away: all of a double is seen."""
+
+    class Fine(GaussianCopies):
+        exponent = -60
+
+    generator = np.random.default_rng(3)
+    vectors = generator.normal(size=(300, 9))
+    vectors[100:200] /= np.linalg.norm(vectors[100:200], axis=1, keepdims=True)
+    vectors[200:] *= 1e300
+    for sent in Fine(1.0, 1e-6, 1, 9).send(vectors)[:, 0].tolist():
+        assert 1 - Fraction(1, 2**45) < Fraction(sum(x * x for x in sent), 2**120) < 1

@@ -464,6 +464,32 @@ def test_linf_noise_is_a_uniform_point_of_a_cube_whose_radius_is_accepted(feed_w
     assert waiting == []
 
 
+def test_zero_sum_noise_is_a_difference_of_two_divisions_of_a_total_that_is_accepted(feed_words, monkeypatch):
+    """The total is a sum of ``2 size + 1`` geometrics of half the scale; ``R + i`` of ``R + size + i`` keep it."""
+    waiting = feed_words(*range(8, 28, 2))
+    geometrics, uniforms, asked = [[1, 0, 4, 0, 2], [0, 1, 0, 1, 1]], [[7, 9], [3, 4]], []
+    divisions = [[1, 2, 0], [0, 0, 3]]
+
+    def geometric(words, scale):
+        asked.append((words.tolist(), scale))
+        return np.array(geometrics.pop(0))
+
+    monkeypatch.setattr(sampling, "_geometric", geometric)
+    monkeypatch.setattr(sampling, "uniform_below", lambda b: asked.append(b.tolist()) or np.array(uniforms.pop(0)))
+    monkeypatch.setattr(sampling, "_division", lambda *sizes: asked.append(sizes) or np.array(divisions.pop(0)))
+    found = sampling.zero_sum(2, Fraction(5, 2))
+    assert found.tolist() == [1, 2] and found.dtype == np.int64
+    assert asked == [
+        ([4, 5, 6, 7, 8], Fraction(5, 4)),
+        [10, 11],  # a total of 7: the second draw is not below 9
+        ([9, 10, 11, 12, 13], Fraction(5, 4)),
+        [6, 7],  # a total of 3: both draws are the largest that keep it
+        (3, 3),
+        (3, 3),
+    ]
+    assert waiting == []
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 10])
 @pytest.mark.parametrize("scale", [Fraction(1, 9), Fraction(10), Fraction(2**40)])
 def test_l2_noise_has_the_asked_for_shape(size, scale):

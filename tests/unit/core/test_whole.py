@@ -67,6 +67,15 @@ def test_parts_and_shapes():
     assert numbers_of(Wide.joined([square[0], square[1][:1]])).tolist() == [2**70, -1, 3]
 
 
+@pytest.mark.parametrize(
+    ("numbers", "limbs"), [([1, 0, 2**48 - 1], 1), ([2**70, 5, 0], 2), ([0, 3, -1], 2), ([-(2**99)] * 3, 2), ([7], 1)]
+)
+def test_what_was_packed_is_unpacked_and_upper_limbs_are_sent_where_there_are_any(numbers, limbs):
+    packed = wide(numbers).packed()
+    assert len(packed) == 8 * limbs * len(numbers)
+    assert numbers_of(Wide.unpacked(packed, len(numbers))).tolist() == numbers
+
+
 @pytest.mark.parametrize("number", [0, 1, 2**62, 2**70])
 def test_a_map_that_could_wrap_around_is_refused_whatever_the_counts_are(number):
     with pytest.raises(AssertionError, match="64 bits"):
