@@ -233,6 +233,90 @@ def test_a_frame_that_changes_between_passes_is_refused():
         engine.fold(records, one)
 
 
+def test_a_frame_that_grows_before_its_features_are_made_is_refused(tmp_path):
+    """The number of rows is public under replacement: a learner's sensitivity is for as many as were counted."""
+    grown = tmp_path / "grown"
+
+    def growing(part):
+        return pd.concat([part, part]) if grown.exists() else part
+
+    data = dask_frame(table(), 4)
+    engine, one = sf.engines.Dask(), passes_of("ridge regression")[-1]
+    assert one.features is not None
+    records = engine.open(data.map_partitions(growing, meta=data._meta), one.box, "row")
+    assert records.rows == ROWS
+    grown.touch()
+    with pytest.raises(EngineError, match="changed between two passes"):
+        engine.fold(records, one)
+
+
+def test_a_frame_that_grows_before_a_learner_learns_is_not_released():
+    seen = []
+
+    def growing(part):
+        seen.append(1)
+        return part if len(seen) < 5 else pd.concat([part, part, part])
+
+    data = dask_frame(table(), 4)
+    with pytest.raises(EngineError, match="changed between two passes"):
+        released("ridge regression", "auto", data.map_partitions(growing, meta=data._meta))
+
+
+def test_a_sample_of_the_features_has_another_number_of_rows():
+    from dataclasses import replace
+
+    one = passes_of("logistic regression")[-1]
+    engine = sf.engines.Dask()
+    records = engine.open(dask_frame(table(), 4), one.box, "row")
+    few = engine.fold(records, replace(one, features=replace(one.features, every=4)))
+    assert 0 < few.rows < ROWS / 2 < engine.fold(records, one).rows == records.rows == ROWS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_spark_frame_that_grows_before_its_features_are_made_is_refused(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.spark._KEPT", 2**24 if kept else 0)
+    grown = str(tmp_path / "grown")
+
+    def growing(batches):
+        for batch in batches:
+            yield batch
+            if os.path.exists(grown):
+                yield batch
+
+    frame = spark_frame(table(), 3)
+    engine, one = sf.engines.Spark(session()), passes_of("ridge regression")[-1]
+    records = engine.open(frame.mapInArrow(growing, frame.schema), one.box, "row")
+    assert records.rows == ROWS
+    (tmp_path / "grown").touch()
+    with pytest.raises(EngineError, match="changed between two passes"):
+        engine.fold(records, one)
+
+
+@pytest.mark.slow
+def test_a_random_column_of_spark_is_refused_where_features_are_made_again(monkeypatch):
+    """Catalyst takes the function for deterministic, as nobody said otherwise."""
+    from pyspark.sql.functions import udf
+
+    monkeypatch.setattr("sfumato.engines.spark._KEPT", 0)
+    frame = spark_frame(table(), 3).withColumn("a", udf(lambda: float(os.urandom(1)[0]), "double")())
+    with pytest.raises(EngineError, match=r"changed between two passes.*nothing was released, and nothing was charged"):
+        released("ridge regression", sf.engines.Spark(session()), frame)
+
+
+@pytest.mark.slow
+def test_a_random_column_of_spark_is_drawn_once_where_features_are_kept():
+    """Whatever was drawn, it is one table then: two passes over it see the same, and count it once."""
+    from pyspark.sql.functions import udf
+
+    frame = spark_frame(table(), 3).withColumn("a", udf(lambda: float(os.urandom(1)[0]), "double")())
+    engine, one = sf.engines.Spark(session()), passes_of("ridge regression")[-1]
+    records = engine.open(frame, one.box, "row")
+    found = [numbers_of(engine.fold(records, one)._whole()).tolist() for _ in range(2)]
+    assert found[0] == found[1]
+    assert records.rows == ROWS
+
+
 def test_a_partition_of_other_types_is_read_value_by_value():
     """Dask's own types are what the first partition had, or somebody declared: others may hold anything."""
 

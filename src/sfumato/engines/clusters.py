@@ -83,8 +83,9 @@ class Scattered(Sealed):
                 "docs/scaling.md says what workers need)"
             )
         what, seen = one.box if one.features is None else one.features, (answer.rows, answer.mark)
-        changed = one.features is None and answer.rows != self._rows >= 0
-        if one.features is None:
+        whole = one.features is None or one.features.every == 1  # of a sample it is unknown how many there are
+        changed = whole and answer.rows != self._rows >= 0
+        if whole:
             self._rows = answer.rows
         if changed or self._seen.setdefault(what, seen) != seen:
             raise EngineError(
