@@ -17,11 +17,12 @@ from pyarrow import parquet
 
 import sfumato as sf
 from contracts.far import TESTS, dask_frame, session, spark_frame
-from contracts.folding import FOLDING, ROWS, WHOLE, passes_of, released, table
+from contracts.folding import FOLDING, MIXED, PURE, ROWS, WHOLE, passes_of, released, table
 from contracts.test_passes import folded, shuffled
 from opening import numbers_of
+from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.passes import Together
+from sfumato.engines.passes import Counts, Together
 from sfumato.errors import EngineError, ParameterError, ParameterTypeError, SchemaError
 
 targets = pytest.mark.parametrize("name", FOLDING)
@@ -350,6 +351,27 @@ def test_spark_connect_adds_up_to_the_same_bits():
     same = [f"{name}: the same" for name in ("count", "logistic regression", "persons")]
     assert said == [*same, "DensityRelease"], run.stderr[-3000:]
     assert refused.startswith("the data have no column 'z'")
+
+
+NAMES = {"a": "a.b", "b": "A.B", "y": "y`", "t": "`t.` x", "g": "ß.g c0"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_columns_of_spark_may_have_any_names(unit):
+    """Dots, backticks and names that differ in cases alone mean something else to Spark."""
+    columns = dict(zip(MIXED.names, MIXED.columns, strict=True))
+    box = sf.Box({NAMES[name]: kind for name, kind in columns.items()})
+    one = Counts(Cells(box, (5, 2, 4, 2)))
+    data = (crowd("whole") if unit == "person" else table()).rename(columns=NAMES | {"who": "w.`ho"})
+    whose = sf.Person("w.`ho", 3) if unit == "person" else "row"
+    memory, spark = MemoryEngine(), sf.engines.Spark(session())
+    want = memory.fold(memory.open(data, box, whose, []), one)
+    found = spark.fold(spark.open(spark_frame(data, 2), box, whose, []), one)
+    assert numbers_of(found._whole()).tolist() == numbers_of(want._whole()).tolist()
+    target = sf.Ridge(3.0, response="y`", range=(0, 10), mechanism="output")
+    learned = sf.release(target, spark_frame(data, 2), sf.Box({"a.b": (0, 10), "A.B": (0, 10)}), PURE, engine=spark)
+    assert type(learned).__name__ == "MachineRelease"
 
 
 # --- persons --------------------------------------------------------------------------------------------------------

@@ -86,8 +86,8 @@ class Spark:
             return None
         if wanted not in records.kept:
             source, parts = self._parts(records, list(wanted.box.names))
-            made = source.mapInArrow(_sending(feature_batches, parts, wanted), "kind byte, numbers binary")
-            records.kept[wanted] = _persisted(made, records)
+            work = _sending(feature_batches, parts, wanted)
+            records.kept[wanted] = _persisted(records, lambda: source.mapInArrow(work, "kind byte, numbers binary"))
         return records.kept[wanted]
 
     def _parts(self, records: Scattered, names: list[str], tasks: int = _SENT) -> tuple[Any, Parts]:
@@ -109,12 +109,16 @@ class Spark:
         """The rows that count: each person's go to one worker, who chooses among them."""
         if unit not in records.kept:
             kinds, person = records.scheme.kinds, str(unit.column)
-            source, parts = self._given(records, [*dict.fromkeys([*kinds, person])], _batchwise)
-            work = _sending(split_batches, parts, person, kinds)
-            columns, choose = columns_sent(kinds), _sending(chosen_batches, _as_they_are, unit, kinds)
-            sent = source.mapInArrow(work, f"place int, who binary, {columns}")
-            kept = sent.repartition("place").mapInArrow(choose, f"trouble byte, {columns}")
-            records.kept[unit] = _persisted(kept, records)
+            names = [*dict.fromkeys([*kinds, person])]
+            source, parts = self._given(records, names, partial(_batchwise, names=names))
+            work, choose = _sending(split_batches, parts, person, kinds), _sending(chosen_batches, iter, unit, kinds)
+            columns = columns_sent(kinds)
+
+            def kept() -> Any:
+                sent = source.mapInArrow(work, f"place int, who binary, {columns}")
+                return sent.repartition("place").mapInArrow(choose, f"trouble byte, {columns}")
+
+            records.kept[unit] = _persisted(records, kept)
         return records.kept[unit]
 
     def _spark(self) -> Any:
@@ -145,24 +149,28 @@ def _sending(function: Callable[..., Iterator[Any]], parts: Parts, *rest: Any) -
     return work
 
 
-def _as_they_are(batches: Iterator[Any]) -> Iterator[Any]:
-    return batches
-
-
 def _kept(batches: Iterator[Any]) -> list[Kept]:
     return [Kept(batches)]
 
 
 def _streamed(batches: Iterator[Any], names: list[str]) -> list[Stream]:
-    return [Stream(batches, names)]
+    return [Stream(_named(batches, names), names)]
 
 
 def _sent(batches: Iterator[Any], kinds: Mapping[str, Column]) -> list[SentRows]:
     return [SentRows(batches, kinds)]
 
 
-def _batchwise(batches: Iterator[Any]) -> Iterator[BatchPart]:
-    return map(BatchPart, batches)
+def _batchwise(batches: Iterator[Any], names: list[str]) -> Iterator[BatchPart]:
+    return map(BatchPart, _named(batches, names))
+
+
+def _named(batches: Iterator[Any], names: list[str]) -> Iterator[Any]:
+    """Batches whose columns have the names of the frame again."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays(batch.columns, names=names)
 
 
 def _taken(batches: Iterator[Any], pieces: list[Piece], tasks: int) -> Iterator[Piece]:
@@ -172,9 +180,9 @@ def _taken(batches: Iterator[Any], pieces: list[Piece], tasks: int) -> Iterator[
             yield from pieces[number::tasks]
 
 
-def _persisted(frame: Any, records: Scattered) -> Any:
+def _persisted(records: Scattered, make: Callable[[], Any]) -> Any:
     """A frame that executors keep as long as the records are open: Spark itself would never let go of it."""
-    kept = _attempt(frame.persist)
+    kept = _attempt(lambda: make().persist())
     weakref.finalize(records, _forget, kept).atexit = False
     return kept
 
@@ -185,9 +193,14 @@ def _forget(frame: Any) -> None:
 
 
 def _columns(frame: Any, names: list[str]) -> Any:
-    """Some columns of a frame, whatever their names hold."""
-    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-    return _attempt(lambda: frame.select(*quoted))
+    """Some columns of a frame as c0, c1, ...: what Spark looks up by name may hold no dots, backticks or other cases."""
+
+    def plain() -> Any:
+        places = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+        wanted = frame.toDF(*places.values()).select(*(places[name] for name in names))
+        return wanted.toDF(*(f"c{place}" for place in range(len(names))))
+
+    return _attempt(plain)
 
 
 # --- sessions -------------------------------------------------------------------------------------------------------
