@@ -353,6 +353,20 @@ def test_spark_connect_adds_up_to_the_same_bits():
     assert refused.startswith("the data have no column 'z'")
 
 
+@pytest.mark.slow
+def test_workers_of_spark_of_other_versions_say_so(monkeypatch):
+    """The versions of whoever asks travel with each job; here it is this process that lies."""
+    frame = spark_frame(table(), 2)
+    monkeypatch.setattr("sfumato.engines.spark.VERSIONS", "sfumato 0.0.9 on Python 3.11")
+    monkeypatch.setattr("sfumato.engines.clusters.VERSIONS", "sfumato 0.0.9 on Python 3.11")
+    for name, unit in (("density", "row"), ("ridge regression", "row"), ("density", sf.Person("g", 2))):
+        one = passes_of(name)[0]
+        engine = sf.engines.Spark(session())
+        records = engine.open(frame, one.box, unit, [])
+        with pytest.raises(EngineError, match=r"a worker has other versions than this process \(sfumato .* on Python"):
+            engine.fold(records, one)
+
+
 NAMES = {"a": "a.b", "b": "A.B", "y": "y`", "t": "`t.` x", "g": "ß.g c0"}
 
 

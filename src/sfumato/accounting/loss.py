@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.core.gaussian import zcdp_delta
 from sfumato.errors import ParameterError
-from sfumato.extras import need
+from sfumato.extras import need, need_version
 
 _STEP = 1e-4  # of the grid of losses
 _BINS = 2**19  # coarser steps beyond
@@ -116,6 +116,7 @@ def _grid(stock: Stock) -> tuple[float, float]:
 
 def _pairs(stock: Stock, step: float) -> list[tuple[Any, int]]:
     """The distribution of each pair, the same in both orders of the neighbours, and how often it is there."""
+    need_version("dp_accounting", "tight", (0, 4))
     pmfs = need("dp_accounting.pld.pld_pmf", "tight")
     plds = need("dp_accounting.pld.privacy_loss_distribution", "tight")
     found = [(_of_atom(epsilon, delta, step, pmfs), count) for epsilon, delta, count in stock.atoms]

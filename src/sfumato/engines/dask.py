@@ -15,7 +15,7 @@ from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import bundle, chosen, split
 from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
-from sfumato.engines.workers import Answer, FramePart, added, features, fold
+from sfumato.engines.workers import VERSIONS, Answer, FramePart, added, asked, features, fold
 from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError
 from sfumato.extras import need, need_version
 
@@ -41,6 +41,8 @@ class Dask:
 
     def __post_init__(self) -> None:
         need_version("dask", "dask", (2024, 3))
+        if self.client is not None:
+            need_version("distributed", "dask", (2024, 3))
         if self.client is not None and not hasattr(type(self.client), "scheduler_info"):
             raise ParameterTypeError.of(
                 "client", f"must be a distributed.Client or None, got {type(self.client).__name__}"
@@ -106,7 +108,7 @@ class Dask:
         return answers[0]
 
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return need("dask.delayed", "dask").delayed(function, pure=False)(*given)
+        return need("dask.delayed", "dask").delayed(asked, pure=False)(VERSIONS, function, *given)
 
     def _delayed(self, given: Any) -> Any:
         """Something public that goes to workers as it is, once for all of them."""
@@ -145,7 +147,7 @@ def _empty(data: Any) -> Any:
 def client_at(address: str) -> Any:
     """A client of the cluster at an address."""
     try:
-        return need("distributed", "dask").Client(address, set_as_default=False)
+        return need_version("distributed", "dask", (2024, 3)).Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         kind = type(error).__name__
     raise EngineError(f"no Dask scheduler answers at {address!r} ({kind}): {NOTHING_LOST}")

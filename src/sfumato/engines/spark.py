@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ from sfumato.engines.shuffle import SentRows, chosen_batches, columns_sent, spli
 from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import (
+    VERSIONS,
     Answer,
     BatchPart,
     Kept,
@@ -29,6 +31,7 @@ from sfumato.engines.workers import (
     Stream,
     added,
     answer_batch,
+    check_versions,
     feature_batches,
     fold_all,
 )
@@ -136,15 +139,30 @@ class Spark:
 
 
 def _adding(parts: Parts, one: Pass) -> Parts:
+    checked = _checked(parts)
+
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield answer_batch(fold_all(parts(batches), one))
+        yield answer_batch(fold_all(checked(batches), one))
 
     return work
 
 
 def _sending(function: Callable[..., Iterator[Any]], parts: Parts, *rest: Any) -> Parts:
+    checked = _checked(parts)
+
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from function(parts(batches), *rest)
+        yield from function(checked(batches), *rest)
+
+    return work
+
+
+def _checked(parts: Parts) -> Parts:
+    """The same on a worker with the versions that are here; else an error for whoever takes the first part."""
+    asking = VERSIONS
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        check_versions(asking)
+        yield from parts(batches)
 
     return work
 
@@ -193,7 +211,7 @@ def _forget(frame: Any) -> None:
 
 
 def _columns(frame: Any, names: list[str]) -> Any:
-    """Some columns of a frame as c0, c1, ...: what Spark looks up by name may hold no dots, backticks or other cases."""
+    """Some columns of a frame as c0, c1, ...: in a name that is looked up, dots, backticks and cases mean something."""
 
     def plain() -> Any:
         places = {name: f"c{place}" for place, name in enumerate(frame.columns)}
@@ -248,11 +266,31 @@ def _check_java() -> None:
         raise EngineError(f"Spark needs Java {_JAVA} or later, got {got} ({java}): {mend}; {NOTHING_LOST}")
 
 
+class _Calls(threading.local):
+    """Whether this thread asks Spark for something of ours: what PySpark logs of an error then quotes values."""
+
+    ours = False
+
+    def filter(self, record: Any) -> bool:
+        """Whether somebody else's line is logged."""
+        return not self.ours
+
+
+_calls = _Calls()
+
+
 def _attempt(run: Callable[[], Any]) -> Any:
-    return attempt("Spark", run)
+    loggers = need("pyspark.logger", "spark").PySparkLogger
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        loggers.getLogger(name).addFilter(_calls)  # once, however often
+    before, _calls.ours = _calls.ours, True
+    try:
+        return attempt("Spark", run)
+    finally:
+        _calls.ours = before
 
 
 def _empty(data: Any) -> Any:
     """A frame's columns as an Arrow table without records; by the type of the data alone."""
     ours = any(one.__module__.startswith("pyspark.sql") and one.__name__ == "DataFrame" for one in type(data).__mro__)
-    return data.limit(0).toArrow() if ours else None
+    return _attempt(lambda: data.limit(0).toArrow()) if ours else None
