@@ -164,8 +164,8 @@ class Ledger:
             ``sf.Privacy``, ``sf.plan(...)`` or event for each release, or ``(it, count)``, where one count may be None,
             for as many as fit. A release then takes the least of the plan that covers it, in any order.
         data
-            A file's path or a table to which the account is bound: its salted fingerprint is kept, and another
-            account of this ledger is not given the same data.
+            A table to which the account is bound, wherever it is kept (a path, a list of paths, a frame of Dask's): its
+            salted fingerprint is kept, and another account of this ledger is not given the same data.
         """
         if not isinstance(name, str) or not name or not name.isprintable():
             raise ParameterTypeError(f"name must be printable text, got name={shown(name)}")
@@ -387,7 +387,7 @@ class Account:
             append_act(connection, row.id, "limit", json.dumps(body), _now())
 
     def fingerprint(self, data: Any) -> str:
-        """A table's or a file's fingerprint under this ledger's salt; it tells two copies of the same data."""
+        """The fingerprint of data under this ledger's salt: the same wherever and in whichever order they are kept."""
         with self._store.reading() as connection:
             salt = salt_of(connection)
         if salt is None:
@@ -401,7 +401,8 @@ class Account:
         Parameters
         ----------
         data
-            A file's path (its bytes count), an array or a table (its values in their order).
+            A path or a list of paths, an array, a table, or a frame of Dask's or Spark's: names and values count, in
+            any order; of a file that is no table its bytes.
         """
         mark = self.fingerprint(data)
         with self._store.writing() as connection:

@@ -78,13 +78,7 @@ class Scattered(Sealed):
 
     def accept(self, answer: Answer, one: Pass) -> Totals:
         """The totals of a pass, if all workers got through and saw the records that were there before."""
-        if answer.trouble == 4:
-            raise EngineError(_other_versions(answer.limbs.decode("ascii", "replace")))
-        if answer.trouble:
-            raise EngineError(
-                f"{SENTENCES[answer.trouble]}: {NOTHING_LOST} (why is not shown, as it may hold values of records; "
-                "docs/scaling.md says what workers need)"
-            )
+        checked(answer)
         what, seen = one.box if one.features is None else one.features, (answer.rows, answer.mark)
         whole = one.features is None or one.features.every == 1  # of a sample it is unknown how many there are
         changed = whole and answer.rows != self._rows >= 0
@@ -121,6 +115,18 @@ def counting(fold: Callable[[Any, Pass], Totals]) -> Callable[[Scattered], int]:
         return fold(records, Rows(Box({name: records.scheme.kinds[name]}))).rows
 
     return count
+
+
+def checked(answer: Answer) -> Answer:
+    """An answer, if all workers got through."""
+    if answer.trouble == 4:
+        raise EngineError(_other_versions(answer.limbs.decode("ascii", "replace")))
+    if answer.trouble:
+        raise EngineError(
+            f"{SENTENCES[answer.trouble]}: {NOTHING_LOST} (why is not shown, as it may hold values of records; "
+            "docs/scaling.md says what workers need)"
+        )
+    return answer
 
 
 def _other_versions(theirs: str) -> str:

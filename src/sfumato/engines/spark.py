@@ -17,7 +17,8 @@ from typing import Any
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.clusters import Scattered, attempt, open_scattered
+from sfumato.engines.clusters import Scattered, attempt, checked, open_scattered
+from sfumato.engines.contents import Contents, contents_of_parts
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import SentRows, chosen_batches, columns_sent, split_batches
 from sfumato.engines.tables import Columns
@@ -75,9 +76,16 @@ class Spark:
         records.check(one)
         tasks, kept = max(1, _SENT // max(1, one.size)), self._features(records, one)
         source, parts = (kept, _kept) if kept is not None else self._parts(records, list(one.box.names), tasks)
-        found = _attempt(lambda: source.coalesce(tasks).mapInArrow(_adding(parts, one), "answer binary").collect())
-        answers = [Answer.from_bytes(bytes(row[0])) for row in found]
+        answers = _answers(source.coalesce(tasks), _answering(fold_all, parts, one))
         return records.accept(added(answers, one.size, one.largest), one)
+
+    def contents(self, data: Any, salt: bytes) -> Contents:
+        """What a Spark DataFrame holds; its records stay where they are."""
+        names = _attempt(lambda: data.columns)
+        source = _columns(data, names)
+        work = _answering(contents_of_parts, partial(_batchwise, names=names), names, salt)
+        answer = checked(added(_answers(source, work), 0, 1))
+        return Contents(tuple(sorted(names)), answer.rows, answer.mark)
 
     def _features(self, records: Scattered, one: Pass) -> Any:
         """The frame of features that executors keep; None where a pass needs none, or they are made again each time.
@@ -138,30 +146,30 @@ class Spark:
 # --- what is sent to workers ----------------------------------------------------------------------------------------
 
 
-def _adding(parts: Parts, one: Pass) -> Parts:
-    checked = _checked(parts)
+def _answering(function: Callable[..., Answer], parts: Parts, *rest: Any) -> Parts:
+    asking = _asking(parts)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield answer_batch(fold_all(checked(batches), one))
+        yield answer_batch(function(asking(batches), *rest))
 
     return work
 
 
 def _sending(function: Callable[..., Iterator[Any]], parts: Parts, *rest: Any) -> Parts:
-    checked = _checked(parts)
+    asking = _asking(parts)
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from function(checked(batches), *rest)
+        yield from function(asking(batches), *rest)
 
     return work
 
 
-def _checked(parts: Parts) -> Parts:
+def _asking(parts: Parts) -> Parts:
     """The same on a worker with the versions that are here; else an error for whoever takes the first part."""
-    asking = VERSIONS
+    versions = VERSIONS
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        check_versions(asking)
+        check_versions(versions)
         yield from parts(batches)
 
     return work
@@ -196,6 +204,11 @@ def _taken(batches: Iterator[Any], pieces: list[Piece], tasks: int) -> Iterator[
     for batch in batches:
         for number in batch.column(0).to_pylist():
             yield from pieces[number::tasks]
+
+
+def _answers(source: Any, work: Parts) -> list[Answer]:
+    found = _attempt(lambda: source.mapInArrow(work, "answer binary").collect())
+    return [Answer.from_bytes(bytes(row[0])) for row in found]
 
 
 def _persisted(records: Scattered, make: Callable[[], Any]) -> Any:
