@@ -335,12 +335,12 @@ def test_sums_are_sent_by_workers_only():
 
 def test_all_that_is_sent_to_workers_catches_everything():
     """Or holds nothing that could fail because of a value."""
-    guarded = {
-        f.name for f in functions(SRC / "engines" / "workers.py") if "guarded" in map(ast.unparse, f.decorator_list)
-    }
-    assert {"fold", "fold_all", "features", "added"} <= guarded
+    files = [SRC / "engines" / f"{name}.py" for name in ("workers", "shuffle", "contents")]
+    every = [one for file in files for one in functions(file)]
+    guarded = {one.name for one in every if "guarded" in map(ast.unparse, one.decorator_list)}
+    assert {"asked", "fold", "fold_all", "features", "added", "split", "chosen", "contents_of_parts"} <= guarded
     sent = set(re.findall(r"self\._call\((\w+)", (SRC / "engines" / "dask.py").read_text()))
-    assert sent == {"fold", "features", "added", "split", "bundle", "chosen", "FramePart"}
+    assert sent == {"fold", "features", "added", "split", "bundle", "chosen", "contents_of_parts", "FramePart"}
 
 
 def test_no_pickle_no_stubs_no_large_files():

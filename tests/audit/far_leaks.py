@@ -1,4 +1,7 @@
-"""Folds over hostile records on Dask or Spark, in a process of its own: ``python far_leaks.py dask|spark FOLDER``.
+"""Folds over hostile records on Dask or Spark, each in its own process: ``python far_leaks.py KIND FOLDER [control]``.
+
+Kinds are dask, spark, connect (Spark Connect), cast (a frame of Spark's that fails by itself) and spill (workers of
+Dask that have no room).
 
 Whatever it raises is printed, as a notebook would. ``test_far_leaks.py`` looks for the marker in all that is left.
 """
@@ -111,9 +114,53 @@ def on_spark(folder, hostile):
     spark.stop()
 
 
+def on_connect(folder, hostile):
+    from contracts.connecting import OPTIONS, client, frame_of
+
+    OPTIONS["spark.local.dir"] = str(folder / "temporary")
+    OPTIONS["spark.io.encryption.enabled"] = "true"
+    spark = client()
+    folds(sf.engines.Spark(spark), frame_of(spark, rows().to_pandas().fillna({"a": 0.0})).repartition(3), hostile)
+
+
+def on_cast(folder, hostile):
+    """What Java logs, and PySpark's own logger of errors, quote a text that is cast to a number."""
+    from sfumato.engines.spark import session_at
+
+    spark = session_at("local[1]")
+    frame = spark.createDataFrame([(WORD,)], "t string").selectExpr("cast(t as double) as a")
+    box = sf.Box({"a": (0, 10)})
+    attempt(lambda: sf.release(sf.KDE(1.0), frame, box, sf.Privacy(epsilon=1.0)))
+    if "control" in sys.argv:
+        attempt(frame.collect)
+    spark.stop()
+
+
+def on_spill(folder, hostile):
+    """Partitions, features and persons' rows that workers hold where the least memory is too much."""
+    import dask
+    import dask.dataframe as dd
+    from distributed import Client, LocalCluster
+
+    for what in ("target", "spill"):
+        dask.config.set({f"distributed.worker.memory.{what}": 1e-7 if "control" in sys.argv else False})
+    place = str(folder / "temporary")
+    cluster = LocalCluster(n_workers=1, memory_limit="1GiB", local_directory=place, dashboard_address="127.0.0.1:0")
+    with Client(cluster) as client:
+        frame = dd.from_pandas(rows().to_pandas(), npartitions=4).persist(scheduler=client)
+        records = (engine := sf.engines.Dask(client)).open(frame, BOX, sf.Person("who", 2))
+        attempt(lambda: engine.fold(records, Counts(Cells(BOX, (5, 2)))))
+        for spilled in (folder / "temporary").rglob("*"):  # they go with the worker
+            if spilled.is_file():
+                (folder / f"{spilled.name[-20:]}.kept").write_bytes(spilled.read_bytes())
+    cluster.close()
+
+
+KINDS = {"dask": on_dask, "spark": on_spark, "connect": on_connect, "cast": on_cast, "spill": on_spill}
+
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
     place = Path(sys.argv[2])
     for name in ("data", "events", "temporary"):
         (place / name).mkdir()
-    {"dask": on_dask, "spark": on_spark}[sys.argv[1]](place, files(place / "data"))
+    KINDS[sys.argv[1]](place, files(place / "data"))

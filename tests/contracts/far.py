@@ -94,7 +94,7 @@ def spark_frame(data, parts):
     made = session()
     rows = [tuple(None if isinstance(v, float) and pd.isna(v) else v for v in row) for row in data.itertuples(False)]
     kinds = ", ".join(
-        f"`{name}` {'double' if kind.kind == 'f' else 'bigint' if kind.kind == 'i' else 'string'}"
+        f"`{name.replace('`', '``')}` {'double' if kind.kind == 'f' else 'bigint' if kind.kind == 'i' else 'string'}"
         for name, kind in data.dtypes.items()
     )
     return made.createDataFrame(made.sparkContext.parallelize(rows, parts), kinds)

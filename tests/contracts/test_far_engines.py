@@ -17,11 +17,12 @@ from pyarrow import parquet
 
 import sfumato as sf
 from contracts.far import TESTS, dask_frame, session, spark_frame
-from contracts.folding import FOLDING, ROWS, WHOLE, passes_of, released, table
+from contracts.folding import FOLDING, MIXED, PURE, ROWS, WHOLE, passes_of, released, table
 from contracts.test_passes import folded, shuffled
 from opening import numbers_of
+from sfumato.engines.cells import Cells
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.passes import Together
+from sfumato.engines.passes import Counts, Together
 from sfumato.errors import EngineError, ParameterError, ParameterTypeError, SchemaError
 
 targets = pytest.mark.parametrize("name", FOLDING)
@@ -233,6 +234,90 @@ def test_a_frame_that_changes_between_passes_is_refused():
         engine.fold(records, one)
 
 
+def test_a_frame_that_grows_before_its_features_are_made_is_refused(tmp_path):
+    """The number of rows is public under replacement: a learner's sensitivity is for as many as were counted."""
+    grown = tmp_path / "grown"
+
+    def growing(part):
+        return pd.concat([part, part]) if grown.exists() else part
+
+    data = dask_frame(table(), 4)
+    engine, one = sf.engines.Dask(), passes_of("ridge regression")[-1]
+    assert one.features is not None
+    records = engine.open(data.map_partitions(growing, meta=data._meta), one.box, "row")
+    assert records.rows == ROWS
+    grown.touch()
+    with pytest.raises(EngineError, match="changed between two passes"):
+        engine.fold(records, one)
+
+
+def test_a_frame_that_grows_before_a_learner_learns_is_not_released():
+    seen = []
+
+    def growing(part):
+        seen.append(1)
+        return part if len(seen) < 5 else pd.concat([part, part, part])
+
+    data = dask_frame(table(), 4)
+    with pytest.raises(EngineError, match="changed between two passes"):
+        released("ridge regression", "auto", data.map_partitions(growing, meta=data._meta))
+
+
+def test_a_sample_of_the_features_has_another_number_of_rows():
+    from dataclasses import replace
+
+    one = passes_of("logistic regression")[-1]
+    engine = sf.engines.Dask()
+    records = engine.open(dask_frame(table(), 4), one.box, "row")
+    few = engine.fold(records, replace(one, features=replace(one.features, every=4)))
+    assert 0 < few.rows < ROWS / 2 < engine.fold(records, one).rows == records.rows == ROWS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_spark_frame_that_grows_before_its_features_are_made_is_refused(kept, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.engines.spark._KEPT", 2**24 if kept else 0)
+    grown = str(tmp_path / "grown")
+
+    def growing(batches):
+        for batch in batches:
+            yield batch
+            if os.path.exists(grown):
+                yield batch
+
+    frame = spark_frame(table(), 3)
+    engine, one = sf.engines.Spark(session()), passes_of("ridge regression")[-1]
+    records = engine.open(frame.mapInArrow(growing, frame.schema), one.box, "row")
+    assert records.rows == ROWS
+    (tmp_path / "grown").touch()
+    with pytest.raises(EngineError, match="changed between two passes"):
+        engine.fold(records, one)
+
+
+@pytest.mark.slow
+def test_a_random_column_of_spark_is_refused_where_features_are_made_again(monkeypatch):
+    """Catalyst takes the function for deterministic, as nobody said otherwise."""
+    from pyspark.sql.functions import udf
+
+    monkeypatch.setattr("sfumato.engines.spark._KEPT", 0)
+    frame = spark_frame(table(), 3).withColumn("a", udf(lambda: float(os.urandom(1)[0]), "double")())
+    with pytest.raises(EngineError, match=r"changed between two passes.*nothing was released, and nothing was charged"):
+        released("ridge regression", sf.engines.Spark(session()), frame)
+
+
+@pytest.mark.slow
+def test_a_random_column_of_spark_is_drawn_once_where_features_are_kept():
+    """Whatever was drawn, it is one table then: two passes over it see the same, and count it once."""
+    from pyspark.sql.functions import udf
+
+    frame = spark_frame(table(), 3).withColumn("a", udf(lambda: float(os.urandom(1)[0]), "double")())
+    engine, one = sf.engines.Spark(session()), passes_of("ridge regression")[-1]
+    records = engine.open(frame, one.box, "row")
+    found = [numbers_of(engine.fold(records, one)._whole()).tolist() for _ in range(2)]
+    assert found[0] == found[1]
+    assert records.rows == ROWS
+
+
 def test_a_partition_of_other_types_is_read_value_by_value():
     """Dask's own types are what the first partition had, or somebody declared: others may hold anything."""
 
@@ -266,6 +351,41 @@ def test_spark_connect_adds_up_to_the_same_bits():
     same = [f"{name}: the same" for name in ("count", "logistic regression", "persons")]
     assert said == [*same, "DensityRelease"], run.stderr[-3000:]
     assert refused.startswith("the data have no column 'z'")
+
+
+@pytest.mark.slow
+def test_workers_of_spark_of_other_versions_say_so(monkeypatch):
+    """The versions of whoever asks travel with each job; here it is this process that lies."""
+    frame = spark_frame(table(), 2)
+    monkeypatch.setattr("sfumato.engines.spark.VERSIONS", "sfumato 0.0.9 on Python 3.11")
+    monkeypatch.setattr("sfumato.engines.clusters.VERSIONS", "sfumato 0.0.9 on Python 3.11")
+    for name, unit in (("density", "row"), ("ridge regression", "row"), ("density", sf.Person("g", 2))):
+        one = passes_of(name)[0]
+        engine = sf.engines.Spark(session())
+        records = engine.open(frame, one.box, unit, [])
+        with pytest.raises(EngineError, match=r"a worker has other versions than this process \(sfumato .* on Python"):
+            engine.fold(records, one)
+
+
+NAMES = {"a": "a.b", "b": "A.B", "y": "y`", "t": "`t.` x", "g": "ß.g c0"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["row", "person"])
+def test_columns_of_spark_may_have_any_names(unit):
+    """Dots, backticks and names that differ in cases alone mean something else to Spark."""
+    columns = dict(zip(MIXED.names, MIXED.columns, strict=True))
+    box = sf.Box({NAMES[name]: kind for name, kind in columns.items()})
+    one = Counts(Cells(box, (5, 2, 4, 2)))
+    data = (crowd("whole") if unit == "person" else table()).rename(columns=NAMES | {"who": "w.`ho"})
+    whose = sf.Person("w.`ho", 3) if unit == "person" else "row"
+    memory, spark = MemoryEngine(), sf.engines.Spark(session())
+    want = memory.fold(memory.open(data, box, whose, []), one)
+    found = spark.fold(spark.open(spark_frame(data, 2), box, whose, []), one)
+    assert numbers_of(found._whole()).tolist() == numbers_of(want._whole()).tolist()
+    target = sf.Ridge(3.0, response="y`", range=(0, 10), mechanism="output")
+    learned = sf.release(target, spark_frame(data, 2), sf.Box({"a.b": (0, 10), "A.B": (0, 10)}), PURE, engine=spark)
+    assert type(learned).__name__ == "MachineRelease"
 
 
 # --- persons --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+import sfumato as sf
+from sfumato.engines.dask import client_at
 from sfumato.errors import MissingExtraError
 from sfumato.extras import need
 
@@ -39,3 +41,20 @@ def test_a_broken_package_shows_its_own_error(tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError) as caught:
         need("half_a_package", "plot")
     assert caught.value.name == "surely_missing_dependency"
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("psycopg", lambda: sf.Ledger("postgresql+psycopg://nobody@127.0.0.1:1/none")),
+        ("dp_accounting", lambda: sf.composed([(sf.Privacy(epsilon=0.123), 3)], 1e-6)),
+        ("distributed", lambda: client_at("tcp://127.0.0.1:1")),
+        ("dask", sf.engines.Dask),
+        ("pyspark", sf.engines.Spark),
+    ],
+)
+def test_an_extra_that_is_too_old_is_told_where_it_is_used(package, use, monkeypatch):
+    pytest.importorskip(package)
+    monkeypatch.setattr("sfumato.extras.metadata.version", lambda name: "0.0.1")
+    with pytest.raises(MissingExtraError, match=rf"{package} [0-9.]+ or later is needed, got 0\.0\.1; pip install"):
+        use()

@@ -8,7 +8,7 @@ from functools import lru_cache
 from sfumato.accounting.sqlite import FileStore
 from sfumato.accounting.store import Store
 from sfumato.errors import ParameterError
-from sfumato.extras import need
+from sfumato.extras import need_version
 
 _SCHEMES = ("postgresql+psycopg", "postgresql")
 
@@ -28,7 +28,7 @@ def store_of(address: str) -> Store:
             "path must be a file or start with 'postgresql+psycopg://': a ledger is kept there and nowhere else, got "
             f"path={scheme + '://...'!r}"
         )
-    need("psycopg", "postgres")
+    need_version("psycopg", "postgres", (3, 1))
     return _server(address)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from sfumato.accounting.compose import ACCOUNTANTS, Amount, accountant_name, below
-from sfumato.accounting.events import Event, under_relation
+from sfumato.accounting.events import Event, event_from_json, under_relation
 from sfumato.accounting.loss import Stock
+from sfumato.accounting.schema import BOOK_SIZE, BOOKS
 from sfumato.accounting.tight import TIGHT, pure_left, rooms, stock_of, taken, taken_words
 from sfumato.codec import decode_unit, encode_unit
 from sfumato.core.neighbours import Person
@@ -156,6 +159,30 @@ class AccountState:
 
     def _capacities(self) -> dict[str, Amount]:
         return _cached_capacities(self.limit, self.accountant)
+
+
+def charged(books: Mapping[str, AccountState], book: str, event: Event) -> tuple[AccountState, AccountState]:
+    """What all entries of an account add up to once an event is charged to one of its books, and what the book does."""
+    together = books["dp"].joined(books["random"])
+    after, mine = together.plus(event), books[book]
+    return after, after if mine is together else mine.moved(together, after)
+
+
+def replayed(zero: AccountState, rows: Iterable[Mapping[Any, Any]]) -> Iterator[AccountState]:
+    """What the book of each entry of an account added up to with it.
+
+    Parameters
+    ----------
+    zero
+        The account before anything was spent, under the limit that it has now.
+    rows
+        Its entries, in the order in which they were charged.
+    """
+    books = dict.fromkeys(BOOKS, zero)
+    for row in rows:
+        book = BOOKS[row["id"] // BOOK_SIZE % len(BOOKS)]
+        books[book] = charged(books, book, event_from_json(row["event_json"]))[1]
+        yield books[book]
 
 
 def _less(first: Amount, second: Amount) -> Amount:

@@ -1,7 +1,8 @@
 """Evidence: every fact of a ledger checked, written out as lines of JSON, and taken over by another ledger.
 
 The lines keep the chain: the heads of an exported, an imported and the original ledger are the same, so that receipts
-in releases fit all three. Whoever changes lines has to change the chain's head, and so has no head that a receipt, a
+in releases fit all three. They hold facts and nothing else: sums are added up anew, and neither seals nor names of
+ledgers stand there. So whoever changes anything has to change the chain's head, and then has no head that a receipt, a
 counter or an earlier export knows. There is no secret in it: without such a witness a whole chain can be made up.
 """
 
@@ -17,16 +18,28 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from sfumato.accounting.schema import BOOK_SIZE, FACTS, VERSION, chain
-from sfumato.accounting.seal import DamageError, State, append, checked, heads, state, verify
+from sfumato.accounting.balance import (
+    AccountState,
+    Sums,
+    limit_from_json,
+    replayed,
+    sums_from_json,
+    sums_to_json,
+)
+from sfumato.accounting.compose import Amount
+from sfumato.accounting.events import event_from_json
+from sfumato.accounting.schema import BOOK_SIZE, BOOKS, FACTS, VERSION, chain
+from sfumato.accounting.seal import FACTS_OF, DamageError, append, heads, sealed, state, verify
 from sfumato.accounting.store import Store
-from sfumato.accounting.upgrade import check_books
+from sfumato.accounting.tight import TIGHT
+from sfumato.accounting.upgrade import check_numbers
 from sfumato.codec import write_plain
-from sfumato.errors import LedgerError, MissingFileError
+from sfumato.errors import LedgerError, MissingFileError, SfumatoError
 
 _FORMAT = "sfumato-ledger"
 _COLUMNS = {
-    table.name: {column.name: str if isinstance(column.type, sa.Text) else int for column in table.c} for table in FACTS
+    table.name: {name: str if isinstance(table.c[name].type, sa.Text) else int for name in FACTS_OF[table.name]}
+    for table in FACTS
 }
 Fact = tuple[str, dict[str, Any]]
 
@@ -50,14 +63,13 @@ def verified(store: Store, releases: Iterable[Any] = ()) -> Verified:
         now = state(connection)
     try:
         _check(facts)
+        _check_sums(facts)
         for release, digest in releases:
             _check_release(facts, links, release, digest)
     except DamageError as error:
         raise LedgerError(f"{store.words} does not hold: {error}") from None
     sizes = {name: sum(table == name for table, _ in facts) for name in _COLUMNS}
-    out = {row["id"] for table, row in facts if table == "publications"}
-    out |= {row["id"] for table, row in facts if table == "entries" and row["status"] == "published"}
-    return Verified(now.count, now.head, sizes["accounts"], sizes["entries"], len(out))
+    return Verified(now.count, now.head, sizes["accounts"], sizes["entries"], sizes["publications"])
 
 
 def _facts(connection: sa.Connection) -> list[Fact]:
@@ -69,14 +81,18 @@ def _facts(connection: sa.Connection) -> list[Fact]:
 
 
 def _check(facts: list[Fact]) -> None:
-    """Refuse entries that do not belong to accounts, publications of nothing, and sums below what events add up to."""
+    """Refuse entries that do not belong to accounts, and publications and acts of nothing."""
     of = {name: [row for table, row in facts if table == name] for name in _COLUMNS}
     keys = [[row["id"] for row in rows] for rows in of.values()] + [[row["name"] for row in of["accounts"]]]
     if any(len(set(some)) != len(some) for some in keys):
         raise DamageError("something is in it twice")
     try:
-        check_books(of["accounts"], sorted(of["entries"], key=lambda row: row["id"]))
-    except LedgerError as error:
+        check_numbers(of["accounts"], of["entries"])
+        for row in of["accounts"]:
+            _zero(row, of["acts"])
+        for row in of["entries"]:
+            event_from_json(row["event_json"])
+    except SfumatoError as error:
         raise DamageError(str(error)) from None
     except (LookupError, TypeError, ValueError, ArithmeticError):
         raise DamageError("an entry or an account cannot be read") from None
@@ -87,6 +103,54 @@ def _check(facts: list[Fact]) -> None:
     numbers = {row["id"] for row in of["accounts"]} | {0}
     if any(row["account"] not in numbers or row["id"] // BOOK_SIZE != row["account"] for row in of["acts"]):
         raise DamageError("there are acts on no account")
+
+
+def _zero(account: dict[str, Any], its_acts: list[dict[str, Any]]) -> AccountState:
+    """An account before anything was spent, under the limit that it was raised to last."""
+    raised = [row for row in its_acts if row["account"] == account["id"] and row["kind"] == "limit"]
+    newest = max(raised, key=lambda row: row["id"], default=None)
+    text = account["limit_json"] if newest is None else json.loads(newest["body"])["limit"]
+    return AccountState(account["name"], account["id"], limit_from_json(text), account["accountant"], {}, 0).zero()
+
+
+def _sums(facts: list[Fact]) -> dict[int, Sums]:
+    """What the book of each entry adds up to with it, worked out from the events of all entries."""
+    its_acts = [row for table, row in facts if table == "acts"]
+    rows: dict[int, list[dict[str, Any]]] = {}
+    for table, row in facts:
+        if table == "entries":
+            rows.setdefault(row["id"] // BOOK_SIZE // len(BOOKS), []).append(row)
+    found: dict[int, Sums] = {}
+    for table, account in facts:
+        if table == "accounts":
+            mine = rows.get(account["id"], [])
+            states = replayed(_zero(account, its_acts), mine)
+            found.update((row["id"], state.sums) for row, state in zip(mine, states, strict=True))
+    return found
+
+
+def _check_sums(facts: list[Fact]) -> None:
+    """Refuse sums that charges rest on, those of the newest entries, if they are not what events add up to."""
+    again, newest = _sums(facts), {}
+    for table, row in facts:
+        if table == "entries":
+            newest[row["id"] // BOOK_SIZE] = row
+    for row in newest.values():
+        for name, total in sums_from_json(row["sums_json"]).items():
+            mine = again[row["id"]].get(name)
+            if total is not None and (mine is None or not _same(name, mine, total)):
+                number = row["id"] // BOOK_SIZE // len(BOOKS)
+                account = next(r["name"] for kind, r in facts if kind == "accounts" and r["id"] == number)
+                raise DamageError(
+                    f"the sums of account {account!r} are not what its entries add up to; if an older sfumato has "
+                    "written them, account.recount() adds them up anew"
+                )
+
+
+def _same(name: str, mine: Amount, total: Amount) -> bool:
+    """Whether sums are equal; where logarithms are in them, another processor may have rounded up a little further."""
+    room = 0 if name in ("basic", TIGHT) else 10**8
+    return all(a <= b <= a + (a // room if room else 0) for a, b in zip(mine, total, strict=True))
 
 
 def _check_release(facts: list[Fact], links: list[str], release: Any, digest: str) -> None:
@@ -113,12 +177,12 @@ def _check_release(facts: list[Fact], links: list[str], release: Any, digest: st
 
 
 def exported(store: Store) -> bytes:
-    """All facts of a ledger as lines of JSON, the first of which names the ledger, and the last hashes all others."""
+    """All facts of a ledger as lines of JSON, after one with the chain's head; the last one hashes all others."""
     with store.reading() as connection:
         verify(connection)
         now, facts = state(connection), _facts(connection)
-    lines = [_line({_FORMAT: VERSION, "identity": now.identity, "count": now.count, "head": now.head})]
-    lines += [_line({"table": table, **row}) for table, row in facts]
+    lines = [_line({_FORMAT: VERSION, "count": now.count, "head": now.head})]
+    lines += [_line({"table": table, **{name: row[name] for name in _COLUMNS[table]}}) for table, row in facts]
     body = b"".join(lines)
     return body + _line({"lines": len(lines), "sha256": hashlib.sha256(body).hexdigest()})
 
@@ -128,24 +192,23 @@ def write_export(store: Store, path: str | os.PathLike[str]) -> None:
     write_plain(path, exported(store), private=True)
 
 
-def read_export(payload: bytes) -> tuple[State, list[Fact]]:
-    """The facts in the lines of an export; refuses whatever was not written, byte by byte."""
+def read_export(payload: bytes) -> tuple[str, list[Fact]]:
+    """The head and the facts in the lines of an export; refuses whatever was not written, byte by byte."""
     lines = payload.splitlines(keepends=True)
     if len(lines) < 2:
         raise DamageError("it has no lines of a ledger")
     first, *middle, last = (_parsed(line) for line in lines)
-    if set(first) != {_FORMAT, "identity", "count", "head"} or first[_FORMAT] != VERSION:
+    if set(first) != {_FORMAT, "count", "head"} or first[_FORMAT] != VERSION:
         raise DamageError(f"its first line is not that of a ledger of version {VERSION}")
     body = payload[: len(payload) - len(lines[-1])]
     if last != {"lines": len(lines) - 1, "sha256": hashlib.sha256(body).hexdigest()}:
         raise DamageError("its lines are not those that were written")
     facts = [_fact(line, number) for number, line in enumerate(middle, 1)]
-    links = heads(checked(table, row) for table, row in facts)
-    now = State(first["identity"], first["count"], first["head"])
-    if type(now.count) is not int or now.count != len(facts) or now.head != links[-1]:
+    head = heads(sealed(table, row)[0] for table, row in facts)[-1]
+    if type(first["count"]) is not int or (first["count"], first["head"]) != (len(facts), head):
         raise DamageError("its facts are not those that its head stands for")
     _check(facts)
-    return now, facts
+    return head, facts
 
 
 def imported(path: str | os.PathLike[str], store: Store) -> None:
@@ -155,15 +218,17 @@ def imported(path: str | os.PathLike[str], store: Store) -> None:
     except OSError as error:
         raise MissingFileError(f"{os.fspath(path)} cannot be read ({error.strerror})") from None
     try:
-        now, facts = read_export(payload)
+        expected, facts = read_export(payload)
+        sums = _sums(facts)
     except DamageError as error:
         raise LedgerError(f"{os.fspath(path)} is not an export of a ledger as it was written: {error}") from None
     with store.writing() as connection:
         if connection.execute(sa.select(chain.c.count)).scalar_one():
             raise LedgerError(f"{store.words} is not empty; import into a new ledger")
         for table, row in facts:
-            head = append(connection, table, {key: row[key] for key in row if key not in ("count", "seal")})
-        if facts and head != now.head:
+            cached = {"sums_json": sums_to_json(sums[row["id"]]), "status": "reserved"} if table == "entries" else {}
+            head = append(connection, table, {key: row[key] for key in row if key != "count"} | cached)
+        if facts and head != expected:
             raise DamageError("what was imported is not what was exported")
 
 

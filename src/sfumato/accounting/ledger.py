@@ -26,10 +26,12 @@ from sfumato.accounting.balance import (
     AccountState,
     Balance,
     Quote,
+    charged,
     limit_from_json,
     limit_to_json,
     limit_words,
     refusal,
+    replayed,
     sums_from_json,
     sums_to_json,
 )
@@ -162,8 +164,8 @@ class Ledger:
             ``sf.Privacy``, ``sf.plan(...)`` or event for each release, or ``(it, count)``, where one count may be None,
             for as many as fit. A release then takes the least of the plan that covers it, in any order.
         data
-            A file's path or a table to which the account is bound: its salted fingerprint is kept, and another
-            account of this ledger is not given the same data.
+            A table to which the account is bound, wherever it is kept (a path, a list of paths, a frame of Dask's): its
+            salted fingerprint is kept, and another account of this ledger is not given the same data.
         """
         if not isinstance(name, str) or not name or not name.isprintable():
             raise ParameterTypeError(f"name must be printable text, got name={shown(name)}")
@@ -299,19 +301,18 @@ class Account:
     def recount(self) -> None:
         """Add up all entries anew, for instance after an accountant has become better."""
         with self._store.writing() as connection:
-            for book in BOOKS:
-                state = self._books(connection)[0][book]
-                start = place(state.account, book)
-                mine = entries.c.id.between(start, start + BOOK_SIZE - 1)
-                again = state.zero()
-                newest = None
-                for newest in connection.execute(sa.select(entries).where(mine).order_by(entries.c.id)).mappings():
-                    checked("entries", newest)
-                    again = again.plus(event_from_json(newest["event_json"]))
-                if newest is not None:
-                    sums = sums_to_json(again.sums)
-                    values = {"sums_json": sums, "seal": sealed("entries", {**newest, "sums_json": sums})[1]}
-                    connection.execute(sa.update(entries).where(entries.c.id == newest["id"]).values(values))
+            zero = self._books(connection)[0]["dp"].zero()
+            start = place(zero.account, BOOKS[0])
+            mine = entries.c.id.between(start, start + len(BOOKS) * BOOK_SIZE - 1)
+            rows = connection.execute(sa.select(entries).where(mine).order_by(entries.c.count)).mappings().all()
+            for row in rows:
+                checked("entries", row)
+            newest = {}
+            for row, state in zip(rows, replayed(zero, rows), strict=True):
+                newest[row["id"] // BOOK_SIZE] = row, sums_to_json(state.sums)
+            for row, sums in newest.values():
+                values = {"sums_json": sums, "seal": sealed("entries", {**row, "sums_json": sums})[1]}
+                connection.execute(sa.update(entries).where(entries.c.id == row["id"]).values(values))
 
     def charge(self, event: Event) -> int:
         """Check and reserve in one transaction: on disk when this returns, refused and unchanged when it raises.
@@ -325,7 +326,7 @@ class Account:
         book = _book(event.confidence < 1)
         with self._store.writing(self._ahead()) as connection:
             books, together = self._books(connection)
-            after = together.plus(event)
+            after, entry = charged(books, book, event)
             if not after.fits():
                 raise BudgetExceededError(refusal(together, event))
             if self._gamma_left(connection, event) < 0:
@@ -333,10 +334,8 @@ class Account:
                     f"account {self.name!r} allows gamma {after.limit.gamma!r} in all for sampled sensitivities, and "
                     f"this release has confidence {event.confidence!r}; nothing was released"
                 )
-            mine = books[book]
-            entry = after if mine is together else mine.moved(together, after)
             values = {
-                "id": place(mine.account, book) + entry.entries,
+                "id": place(after.account, book) + entry.entries,
                 "event_json": event.to_json(),
                 "sums_json": sums_to_json(entry.sums),
                 "status": "reserved",
@@ -388,7 +387,7 @@ class Account:
             append_act(connection, row.id, "limit", json.dumps(body), _now())
 
     def fingerprint(self, data: Any) -> str:
-        """A table's or a file's fingerprint under this ledger's salt; it tells two copies of the same data."""
+        """The fingerprint of data under this ledger's salt: the same wherever and in whichever order they are kept."""
         with self._store.reading() as connection:
             salt = salt_of(connection)
         if salt is None:
@@ -402,7 +401,8 @@ class Account:
         Parameters
         ----------
         data
-            A file's path (its bytes count), an array or a table (its values in their order).
+            A path or a list of paths, an array, a table, or a frame of Dask's or Spark's: names and values count, in
+            any order; of a file that is no table its bytes.
         """
         mark = self.fingerprint(data)
         with self._store.writing() as connection:

@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.core.gaussian import zcdp_delta
 from sfumato.errors import ParameterError
-from sfumato.extras import need
+from sfumato.extras import need, need_version
 
 _STEP = 1e-4  # of the grid of losses
 _BINS = 2**19  # coarser steps beyond
@@ -59,17 +59,27 @@ def delta_of(stock: Stock, epsilon: float) -> float:
     return min(1.0, float(composed.get_delta_for_epsilon(epsilon)) * (1 + 1e-9) + slack)
 
 
+def least_delta(stock: Stock) -> float:
+    """What a delta must be above to be told from roundoff, for all of a stock."""
+    return max(_composed(stock)[1], _SMALLEST) if stock.draws else 0.0
+
+
+def too_small(delta: float, least: float) -> str:
+    """What is said of a delta that is not."""
+    return (
+        f"delta={delta!r} is too small for privacy loss distributions on this machine's numbers; give more than "
+        f"{2 * least:.0e}, or take another accountant"
+    )
+
+
 @lru_cache(maxsize=256)
 def epsilon_of(stock: Stock, delta: float) -> float:
     """An epsilon, close to the least, at which a stock is within delta; infinity if there is none."""
     if not stock.draws:
         return 0.0
     composed, slack = _composed(stock)
-    if delta <= max(slack, _SMALLEST):
-        raise ParameterError(
-            f"delta={delta!r} is too small for privacy loss distributions on this machine's numbers; give more than "
-            f"{max(2 * slack, _SMALLEST):.0e}, or take another accountant"
-        )
+    if delta <= least_delta(stock):
+        raise ParameterError(too_small(delta, least_delta(stock)))
     low, high = 0.0, max(1e-9, float(composed.get_epsilon_for_delta(delta - slack)))
     if not math.isfinite(high):
         return math.inf
@@ -106,6 +116,7 @@ def _grid(stock: Stock) -> tuple[float, float]:
 
 def _pairs(stock: Stock, step: float) -> list[tuple[Any, int]]:
     """The distribution of each pair, the same in both orders of the neighbours, and how often it is there."""
+    need_version("dp_accounting", "tight", (0, 4))
     pmfs = need("dp_accounting.pld.pld_pmf", "tight")
     plds = need("dp_accounting.pld.privacy_loss_distribution", "tight")
     found = [(_of_atom(epsilon, delta, step, pmfs), count) for epsilon, delta, count in stock.atoms]

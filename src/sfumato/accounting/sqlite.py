@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -22,7 +22,7 @@ from sfumato.accounting import counter, seal, store
 from sfumato.accounting.location import PAGE, file_of, prepare, tighten
 from sfumato.accounting.schema import APPLICATION, VERSION, Ahead, chain, metadata
 from sfumato.accounting.seal import DamageError, State
-from sfumato.accounting.upgrade import upgrade
+from sfumato.accounting.upgrade import publish_old, upgrade
 from sfumato.errors import LedgerError
 
 _WAIT_SECONDS = store.WAIT_SECONDS
@@ -149,10 +149,25 @@ def _open_schema(connection: sa.Connection, path: str, adopting: bool) -> None:
         with counter.holding(connection.info["counter"], _WAIT_SECONDS) as held:
             held.advance(now)
     _journal(connection, path, "wal")
-    if version == _CHAINED:  # only tables are new
+    if version == _CHAINED:
+        _add_tables(connection, adopting)
+
+
+def _add_tables(connection: sa.Connection, adopting: bool) -> None:
+    """Bring a ledger of version 2, which is chained and counted, to that of today."""
+    beside = connection.info["counter"]
+    with ExitStack() as stack:
+        held = None if adopting else stack.enter_context(counter.holding(beside, _WAIT_SECONDS))
         with _transaction(connection, "BEGIN IMMEDIATE"):
             metadata.create_all(connection)
+            seal.verify(connection)
+            now = seal.state(connection)
+            if held is not None:
+                counter.agree(beside, now, held.seen)
+            publish_old(connection)
             connection.exec_driver_sql(f"PRAGMA user_version={VERSION}")
+        if held is not None:
+            held.advance(connection.info["state"])
 
 
 def _journal(connection: sa.Connection, path: str, mode: str) -> None:

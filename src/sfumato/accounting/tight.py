@@ -17,7 +17,7 @@ from typing import Any
 
 from sfumato.accounting.compose import ACCOUNTANTS, Amount, accountant_name, below, capacities, grains, largest
 from sfumato.accounting.events import Event, event_of_grant, under_relation
-from sfumato.accounting.loss import Stock, delta_of, epsilon_of
+from sfumato.accounting.loss import Stock, delta_of, epsilon_of, least_delta, too_small
 from sfumato.checks import probability
 from sfumato.core.gaussian import gaussian_delta, zcdp_delta
 from sfumato.core.privacy import Privacy
@@ -66,7 +66,7 @@ def composed(plan: Sequence[Any], delta: float) -> Composed:
         raise ParameterError.of("plan", "must have one relation and one unit")
     found = _by_sums(events, delta)
     stock = _stock(events)
-    if stock is not None:
+    if stock is not None and (delta > least_delta(stock) or not found):  # alone, it says why it cannot answer
         found[TIGHT] = epsilon_of(stock, delta)
     if not found:
         raise ParameterError(f"no accountant can count this plan at delta={delta!r}")
@@ -156,6 +156,7 @@ def planned(name: str, limit: Privacy, items: Sequence[tuple[Event, int | None]]
         return not stock.draws or delta_of(stock, limit.epsilon) <= share
 
     if not items or not fits(0) or (free and not fits(1)):
+        _check_delta(_stock([*fixed, *((event, 1) for event in free)]), share, limit)
         raise ParameterError.of(
             "plan", f"must hold releases, and fit {limit}: together they cost more, or there are none"
         )
@@ -163,6 +164,12 @@ def planned(name: str, limit: Privacy, items: Sequence[tuple[Event, int | None]]
     stock = _stock(events)
     assert stock is not None
     return f"{name} {_text(stock)}"
+
+
+def _check_delta(stock: Stock | None, share: float, limit: Privacy) -> None:
+    """Refuse a plan that would cost too much whatever it holds, as no delta as small is told from roundoff."""
+    if stock is not None and share <= (least := least_delta(stock)):
+        raise ParameterError.of("plan", f"needs a larger limit: {too_small(limit.delta, least * limit.delta / share)}")
 
 
 def _most(fits: Any) -> int:

@@ -7,11 +7,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from sfumato.accounting.balance import AccountState, limit_from_json, sums_from_json
-from sfumato.accounting.compose import Amount
 from sfumato.accounting.events import event_from_json
 from sfumato.accounting.schema import BOOK_SIZE, BOOKS, accounts, entries, place
 from sfumato.accounting.seal import DamageError, append, sound, start
-from sfumato.accounting.tight import TIGHT
+
+Books = dict[int, list[dict[str, Any]]]
 
 
 def upgrade(connection: sa.Connection, identity: str) -> None:
@@ -28,6 +28,15 @@ def upgrade(connection: sa.Connection, identity: str) -> None:
     for name, rows in old.items():
         for row in rows:
             append(connection, name, row)
+    publish_old(connection)
+
+
+def publish_old(connection: sa.Connection) -> None:
+    """What was published is a fact of its own since version 3, and was the status of an entry, which no hash covers."""
+    old = sa.select(entries.c.id, entries.c.created).where(entries.c.status == "published").order_by(entries.c.count)
+    for row in connection.execute(old).mappings().all():
+        append(connection, "publications", {"release": "", **row})
+    connection.execute(sa.update(entries).where(entries.c.status == "published").values(status="reserved"))
 
 
 def _rows(connection: sa.Connection, table: sa.Table) -> list[dict[str, Any]]:
@@ -36,22 +45,31 @@ def _rows(connection: sa.Connection, table: sa.Table) -> list[dict[str, Any]]:
 
 
 def check_books(old_accounts: list[dict[str, Any]], old_entries: list[dict[str, Any]]) -> None:
-    """Refuse accounts and entries that do not belong together; entries are ordered by their numbers."""
-    books: dict[int, list[dict[str, Any]]] = {}
-    for entry in old_entries:
-        books.setdefault(entry["id"] // BOOK_SIZE, []).append(entry)
+    """Refuse accounts and entries that do not belong together, and sums below what events add up to."""
+    books = check_numbers(old_accounts, old_entries)
     for account in old_accounts:
         for book in BOOKS:
-            first = place(account["id"], book)
-            _check_book(account, books.pop(first // BOOK_SIZE, []), first)
-    if books:
-        raise DamageError("there are entries of no account")
+            _check_sums(account, books[place(account["id"], book) // BOOK_SIZE])
 
 
-def _check_book(account: dict[str, Any], book: list[dict[str, Any]], start: int) -> None:
-    """Refuse a book with gaps, and one whose newest sums are less than its events add up to."""
-    if [entry["id"] - start for entry in book] != list(range(1, len(book) + 1)):
-        raise DamageError(f"entries of account {account['name']!r} are missing")
+def check_numbers(old_accounts: list[dict[str, Any]], old_entries: list[dict[str, Any]]) -> Books:
+    """The entries of each book, in order; refuses books with gaps, and those of no account."""
+    books: Books = {place(row["id"], book) // BOOK_SIZE: [] for row in old_accounts for book in BOOKS}
+    for entry in sorted(old_entries, key=lambda row: row["id"]):
+        if entry["id"] // BOOK_SIZE not in books:
+            raise DamageError("there are entries of no account")
+        books[entry["id"] // BOOK_SIZE].append(entry)
+    for account in old_accounts:
+        for book in BOOKS:
+            start = place(account["id"], book)
+            mine = books[start // BOOK_SIZE]
+            if [entry["id"] - start for entry in mine] != list(range(1, len(mine) + 1)):
+                raise DamageError(f"entries of account {account['name']!r} are missing")
+    return books
+
+
+def _check_sums(account: dict[str, Any], book: list[dict[str, Any]]) -> None:
+    """Refuse a book whose newest sums are less than its events add up to."""
     limit = limit_from_json(account["limit_json"])
     state = AccountState(account["name"], account["id"], limit, account["accountant"], {}, 0).zero()
     for entry in book:
@@ -61,10 +79,5 @@ def _check_book(account: dict[str, Any], book: list[dict[str, Any]], start: int)
         mine = kept.get(name)
         if mine is None:
             continue
-        if total is None or any(a < b for a, b in zip(_parts(name, mine), _parts(name, total), strict=True)):
+        if total is None or any(a < b for a, b in zip(mine, total, strict=True)):
             raise DamageError(f"the sums of account {account['name']!r} are less than its entries add up to")
-
-
-def _parts(name: str, total: Amount) -> Amount:
-    """What is compared of a sum: of a plan, how many were drawn, because the other book may have taken the least."""
-    return (sum(total[:-2]), *total[-2:]) if name == TIGHT else total

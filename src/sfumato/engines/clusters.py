@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from sfumato.engines.files import Csv, File, ParquetFile, open_file
 from sfumato.engines.passes import Integers, Pass, Values
 from sfumato.engines.tables import Columns, check_names, declarations, open_table
 from sfumato.engines.totals import Totals
-from sfumato.engines.workers import SENTENCES, Answer, Piece, schema_of
+from sfumato.engines.workers import SENTENCES, VERSIONS, Answer, Piece, schema_of
 from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError, SchemaError, SfumatoError
 
 _ROWS = 2**22  # of a Parquet file that are one part
@@ -77,14 +78,11 @@ class Scattered(Sealed):
 
     def accept(self, answer: Answer, one: Pass) -> Totals:
         """The totals of a pass, if all workers got through and saw the records that were there before."""
-        if answer.trouble:
-            raise EngineError(
-                f"{SENTENCES[answer.trouble]}: {NOTHING_LOST} (why is not shown, as it may hold values of records; "
-                "docs/scaling.md says what workers need)"
-            )
+        checked(answer)
         what, seen = one.box if one.features is None else one.features, (answer.rows, answer.mark)
-        changed = one.features is None and answer.rows != self._rows >= 0
-        if one.features is None:
+        whole = one.features is None or one.features.every == 1  # of a sample it is unknown how many there are
+        changed = whole and answer.rows != self._rows >= 0
+        if whole:
             self._rows = answer.rows
         if changed or self._seen.setdefault(what, seen) != seen:
             raise EngineError(
@@ -119,6 +117,23 @@ def counting(fold: Callable[[Any, Pass], Totals]) -> Callable[[Scattered], int]:
     return count
 
 
+def checked(answer: Answer) -> Answer:
+    """An answer, if all workers got through."""
+    if answer.trouble == 4:
+        raise EngineError(_other_versions(answer.limbs.decode("ascii", "replace")))
+    if answer.trouble:
+        raise EngineError(
+            f"{SENTENCES[answer.trouble]}: {NOTHING_LOST} (why is not shown, as it may hold values of records; "
+            "docs/scaling.md says what workers need)"
+        )
+    return answer
+
+
+def _other_versions(theirs: str) -> str:
+    known = f" ({theirs})" if theirs not in ("", VERSIONS) else ""
+    return f"{SENTENCES[4]}{known}: {NOTHING_LOST}. Install {VERSIONS} there, as it is here, or here what is there"
+
+
 def attempt(who: str, run: Callable[[], Any]) -> Any:
     """What a library does for us; whatever it raises, only the kind is told: what a frame is made by may print values.
 
@@ -132,12 +147,20 @@ def attempt(who: str, run: Callable[[], Any]) -> Any:
     except (KeyboardInterrupt, SystemExit, SfumatoError):
         raise
     except BaseException as error:
-        kind = type(error).__name__
+        kind, python = type(error).__name__, "[PYTHON_VERSION_MISMATCH]" in _told(error)
+    if python:  # PySpark looks before any function of ours is there
+        raise EngineError(_other_versions("another Python"))
     raise EngineError(
         f"{who} could not compute the data ({kind}): {NOTHING_LOST}, and it is safe to try again. What it said is not "
-        "shown, as it may hold values of records; is the cluster still there, has every worker sfumato installed, and "
+        f"shown, as it may hold values of records; is the cluster still there, has every worker {VERSIONS}, and "
         "can the frame be computed?"
     )
+
+
+def _told(error: BaseException) -> str:
+    with suppress(Exception):  # it may have to ask a cluster that is gone
+        return str(error)
+    return ""
 
 
 def open_scattered(

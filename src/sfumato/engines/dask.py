@@ -9,13 +9,14 @@ from typing import Any
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.clusters import Scattered, attempt, open_scattered
+from sfumato.engines.clusters import Scattered, attempt, checked, open_scattered
+from sfumato.engines.contents import Contents, contents_of_parts
 from sfumato.engines.memory import rows_at_once
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import bundle, chosen, split
 from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
-from sfumato.engines.workers import Answer, FramePart, added, features, fold
+from sfumato.engines.workers import VERSIONS, Answer, FramePart, added, asked, features, fold
 from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError
 from sfumato.extras import need, need_version
 
@@ -41,6 +42,8 @@ class Dask:
 
     def __post_init__(self) -> None:
         need_version("dask", "dask", (2024, 3))
+        if self.client is not None:
+            need_version("distributed", "dask", (2024, 3))
         if self.client is not None and not hasattr(type(self.client), "scheduler_info"):
             raise ParameterTypeError.of(
                 "client", f"must be a distributed.Client or None, got {type(self.client).__name__}"
@@ -55,7 +58,15 @@ class Dask:
         records.check(one)
         parts, sent = self._parts(records, one), self._delayed(one)
         answers = [self._call(fold, part, sent) for part in parts]
-        return records.accept(self._run(self._added(answers, one)), one)
+        return records.accept(self._run(self._added(answers, one.size, one.largest)), one)
+
+    def contents(self, data: Any, salt: bytes) -> Contents:
+        """What a Dask DataFrame holds; its records stay where they are."""
+        named = attempt("Dask", lambda: data.rename(columns=str))  # as labels need not be text
+        names, frames = tuple(sorted(_empty(named).columns)), attempt("Dask", named.to_delayed)
+        answers = [self._call(contents_of_parts, [self._call(FramePart, frame, {})], names, salt) for frame in frames]
+        answer = checked(self._run(self._added(answers, 0, 1)))
+        return Contents(names, answer.rows, answer.mark)
 
     # --- graphs -----------------------------------------------------------------------------------------------------
 
@@ -99,14 +110,14 @@ class Dask:
         frames = attempt("Dask", lambda: records.parts[names].to_delayed())
         return [self._call(FramePart, frame, self._delayed(kinds)) for frame in frames]
 
-    def _added(self, answers: list[Any], one: Pass) -> Any:
+    def _added(self, answers: list[Any], size: int, largest: int) -> Any:
         while len(answers) > 1:
             groups = [answers[start : start + _FAN] for start in range(0, len(answers), _FAN)]
-            answers = [self._call(added, group, one.size, one.largest) for group in groups]
+            answers = [self._call(added, group, size, largest) for group in groups]
         return answers[0]
 
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return need("dask.delayed", "dask").delayed(function, pure=False)(*given)
+        return need("dask.delayed", "dask").delayed(asked, pure=False)(VERSIONS, function, *given)
 
     def _delayed(self, given: Any) -> Any:
         """Something public that goes to workers as it is, once for all of them."""
@@ -145,7 +156,7 @@ def _empty(data: Any) -> Any:
 def client_at(address: str) -> Any:
     """A client of the cluster at an address."""
     try:
-        return need("distributed", "dask").Client(address, set_as_default=False)
+        return need_version("distributed", "dask", (2024, 3)).Client(address, set_as_default=False)
     except (OSError, ValueError) as error:
         kind = type(error).__name__
     raise EngineError(f"no Dask scheduler answers at {address!r} ({kind}): {NOTHING_LOST}")

@@ -42,6 +42,15 @@ class HasWhole(Protocol):
 
 
 @runtime_checkable
+class HasContents(Protocol):
+    """An engine that says what frames of its library hold, where they are."""
+
+    def contents(self, data: Any, salt: bytes) -> Any:
+        """Their ``Contents``."""
+        ...
+
+
+@runtime_checkable
 class Engine(Protocol):
     """Where records are, and what adds up what each of them contributes."""
 

@@ -55,6 +55,11 @@ class Features(Reading, Protocol):
         """How many numbers are made of a record."""
         ...
 
+    @property
+    def every(self) -> int:
+        """One record in so many takes part; with 1, each of them does, whatever it holds."""
+        ...
+
     def read(self, columns: Values) -> Floats:
         """``(m, k)`` numbers, a row for each record that takes part; each from its record alone."""
         ...

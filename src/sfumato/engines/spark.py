@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,12 +17,14 @@ from typing import Any
 
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.engines.clusters import Scattered, attempt, open_scattered
+from sfumato.engines.clusters import Scattered, attempt, checked, open_scattered
+from sfumato.engines.contents import Contents, contents_of_parts
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import SentRows, chosen_batches, columns_sent, split_batches
 from sfumato.engines.tables import Columns
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import (
+    VERSIONS,
     Answer,
     BatchPart,
     Kept,
@@ -29,6 +32,7 @@ from sfumato.engines.workers import (
     Stream,
     added,
     answer_batch,
+    check_versions,
     feature_batches,
     fold_all,
 )
@@ -72,9 +76,16 @@ class Spark:
         records.check(one)
         tasks, kept = max(1, _SENT // max(1, one.size)), self._features(records, one)
         source, parts = (kept, _kept) if kept is not None else self._parts(records, list(one.box.names), tasks)
-        found = _attempt(lambda: source.coalesce(tasks).mapInArrow(_adding(parts, one), "answer binary").collect())
-        answers = [Answer.from_bytes(bytes(row[0])) for row in found]
+        answers = _answers(source.coalesce(tasks), _answering(fold_all, parts, one))
         return records.accept(added(answers, one.size, one.largest), one)
+
+    def contents(self, data: Any, salt: bytes) -> Contents:
+        """What a Spark DataFrame holds; its records stay where they are."""
+        names = _attempt(lambda: data.columns)
+        source = _columns(data, names)
+        work = _answering(contents_of_parts, partial(_batchwise, names=names), names, salt)
+        answer = checked(added(_answers(source, work), 0, 1))
+        return Contents(tuple(sorted(names)), answer.rows, answer.mark)
 
     def _features(self, records: Scattered, one: Pass) -> Any:
         """The frame of features that executors keep; None where a pass needs none, or they are made again each time.
@@ -86,8 +97,8 @@ class Spark:
             return None
         if wanted not in records.kept:
             source, parts = self._parts(records, list(wanted.box.names))
-            made = source.mapInArrow(_sending(feature_batches, parts, wanted), "kind byte, numbers binary")
-            records.kept[wanted] = _persisted(made, records)
+            work = _sending(feature_batches, parts, wanted)
+            records.kept[wanted] = _persisted(records, lambda: source.mapInArrow(work, "kind byte, numbers binary"))
         return records.kept[wanted]
 
     def _parts(self, records: Scattered, names: list[str], tasks: int = _SENT) -> tuple[Any, Parts]:
@@ -109,12 +120,16 @@ class Spark:
         """The rows that count: each person's go to one worker, who chooses among them."""
         if unit not in records.kept:
             kinds, person = records.scheme.kinds, str(unit.column)
-            source, parts = self._given(records, [*dict.fromkeys([*kinds, person])], _batchwise)
-            work = _sending(split_batches, parts, person, kinds)
-            columns, choose = columns_sent(kinds), _sending(chosen_batches, _as_they_are, unit, kinds)
-            sent = source.mapInArrow(work, f"place int, who binary, {columns}")
-            kept = sent.repartition("place").mapInArrow(choose, f"trouble byte, {columns}")
-            records.kept[unit] = _persisted(kept, records)
+            names = [*dict.fromkeys([*kinds, person])]
+            source, parts = self._given(records, names, partial(_batchwise, names=names))
+            work, choose = _sending(split_batches, parts, person, kinds), _sending(chosen_batches, iter, unit, kinds)
+            columns = columns_sent(kinds)
+
+            def kept() -> Any:
+                sent = source.mapInArrow(work, f"place int, who binary, {columns}")
+                return sent.repartition("place").mapInArrow(choose, f"trouble byte, {columns}")
+
+            records.kept[unit] = _persisted(records, kept)
         return records.kept[unit]
 
     def _spark(self) -> Any:
@@ -131,22 +146,33 @@ class Spark:
 # --- what is sent to workers ----------------------------------------------------------------------------------------
 
 
-def _adding(parts: Parts, one: Pass) -> Parts:
+def _answering(function: Callable[..., Answer], parts: Parts, *rest: Any) -> Parts:
+    asking = _asking(parts)
+
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield answer_batch(fold_all(parts(batches), one))
+        yield answer_batch(function(asking(batches), *rest))
 
     return work
 
 
 def _sending(function: Callable[..., Iterator[Any]], parts: Parts, *rest: Any) -> Parts:
+    asking = _asking(parts)
+
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from function(parts(batches), *rest)
+        yield from function(asking(batches), *rest)
 
     return work
 
 
-def _as_they_are(batches: Iterator[Any]) -> Iterator[Any]:
-    return batches
+def _asking(parts: Parts) -> Parts:
+    """The same on a worker with the versions that are here; else an error for whoever takes the first part."""
+    versions = VERSIONS
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        check_versions(versions)
+        yield from parts(batches)
+
+    return work
 
 
 def _kept(batches: Iterator[Any]) -> list[Kept]:
@@ -154,15 +180,23 @@ def _kept(batches: Iterator[Any]) -> list[Kept]:
 
 
 def _streamed(batches: Iterator[Any], names: list[str]) -> list[Stream]:
-    return [Stream(batches, names)]
+    return [Stream(_named(batches, names), names)]
 
 
 def _sent(batches: Iterator[Any], kinds: Mapping[str, Column]) -> list[SentRows]:
     return [SentRows(batches, kinds)]
 
 
-def _batchwise(batches: Iterator[Any]) -> Iterator[BatchPart]:
-    return map(BatchPart, batches)
+def _batchwise(batches: Iterator[Any], names: list[str]) -> Iterator[BatchPart]:
+    return map(BatchPart, _named(batches, names))
+
+
+def _named(batches: Iterator[Any], names: list[str]) -> Iterator[Any]:
+    """Batches whose columns have the names of the frame again."""
+    import pyarrow as pa
+
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays(batch.columns, names=names)
 
 
 def _taken(batches: Iterator[Any], pieces: list[Piece], tasks: int) -> Iterator[Piece]:
@@ -172,9 +206,14 @@ def _taken(batches: Iterator[Any], pieces: list[Piece], tasks: int) -> Iterator[
             yield from pieces[number::tasks]
 
 
-def _persisted(frame: Any, records: Scattered) -> Any:
+def _answers(source: Any, work: Parts) -> list[Answer]:
+    found = _attempt(lambda: source.mapInArrow(work, "answer binary").collect())
+    return [Answer.from_bytes(bytes(row[0])) for row in found]
+
+
+def _persisted(records: Scattered, make: Callable[[], Any]) -> Any:
     """A frame that executors keep as long as the records are open: Spark itself would never let go of it."""
-    kept = _attempt(frame.persist)
+    kept = _attempt(lambda: make().persist())
     weakref.finalize(records, _forget, kept).atexit = False
     return kept
 
@@ -185,9 +224,14 @@ def _forget(frame: Any) -> None:
 
 
 def _columns(frame: Any, names: list[str]) -> Any:
-    """Some columns of a frame, whatever their names hold."""
-    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-    return _attempt(lambda: frame.select(*quoted))
+    """Some columns of a frame as c0, c1, ...: in a name that is looked up, dots, backticks and cases mean something."""
+
+    def plain() -> Any:
+        places = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+        wanted = frame.toDF(*places.values()).select(*(places[name] for name in names))
+        return wanted.toDF(*(f"c{place}" for place in range(len(names))))
+
+    return _attempt(plain)
 
 
 # --- sessions -------------------------------------------------------------------------------------------------------
@@ -235,11 +279,31 @@ def _check_java() -> None:
         raise EngineError(f"Spark needs Java {_JAVA} or later, got {got} ({java}): {mend}; {NOTHING_LOST}")
 
 
+class _Calls(threading.local):
+    """Whether this thread asks Spark for something of ours: what PySpark logs of an error then quotes values."""
+
+    ours = False
+
+    def filter(self, record: Any) -> bool:
+        """Whether somebody else's line is logged."""
+        return not self.ours
+
+
+_calls = _Calls()
+
+
 def _attempt(run: Callable[[], Any]) -> Any:
-    return attempt("Spark", run)
+    loggers = need("pyspark.logger", "spark").PySparkLogger
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        loggers.getLogger(name).addFilter(_calls)  # once, however often
+    before, _calls.ours = _calls.ours, True
+    try:
+        return attempt("Spark", run)
+    finally:
+        _calls.ours = before
 
 
 def _empty(data: Any) -> Any:
     """A frame's columns as an Arrow table without records; by the type of the data alone."""
     ours = any(one.__module__.startswith("pyspark.sql") and one.__name__ == "DataFrame" for one in type(data).__mro__)
-    return data.limit(0).toArrow() if ours else None
+    return _attempt(lambda: data.limit(0).toArrow()) if ours else None

@@ -225,7 +225,7 @@ class FrameTable(NamedTable):
         check_kind(self._frame[name], kind)
 
     def coded(self, name: str) -> Iterable[Coded]:
-        return coded(self._frame[name])
+        return coded(self._frame.get_column(name))  # a label need not be text
 
     def picked(self, kept: NDArray[np.bool_]) -> FrameTable:
         return FrameTable(_picked(self._frame, kept), self._declared)
@@ -415,11 +415,11 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if isinstance(data, str | os.PathLike | Csv):
         table: FileTable | NamedTable = _open_path(data, declared, needed, unit)
     elif is_mapping(data):
-        table = _open_columns(data, declared, needed)
+        table = open_columns(data, declared, needed)
     elif nw.dependencies.is_into_series(data) or frames.is_arrow_column(data):
-        table = _open_columns({frames.name_of(data, box): data}, declared, needed)
+        table = open_columns({frames.name_of(data, box): data}, declared, needed)
     else:
-        table = _open_frame(frames.as_frame(data), declared, needed)
+        table = open_frame(frames.as_frame(data), declared, needed)
     return table.of_persons(unit, kinds) if isinstance(unit, Person) else table
 
 
@@ -434,7 +434,9 @@ def declarations(box: Box, columns: Columns) -> tuple[dict[str, Column], dict[st
     return kinds, declared, needed
 
 
-def _open_columns(given: Mapping[Any, Any], declared: Mapping[str, Column], needed: Sequence[str]) -> ColumnsTable:
+def open_columns(
+    given: Mapping[Any, Any], declared: Mapping[str, Column] | None = None, needed: Sequence[str] = ()
+) -> ColumnsTable:
     """Columns of one length, each of a type that says how its values are read, or a list of any values."""
     if not given or not all(isinstance(name, str) for name in given):
         raise SchemaError("a dict of columns needs at least one, and names that are text")
@@ -442,7 +444,7 @@ def _open_columns(given: Mapping[Any, Any], declared: Mapping[str, Column], need
     if len({len(values) for values in found.values()}) > 1:
         raise SchemaError("the columns of the data must be as long as each other")
     check_names(needed, list(found))
-    return ColumnsTable({name: _alone(name, values, declared) for name, values in found.items()})
+    return ColumnsTable({name: _alone(name, values, declared or {}) for name, values in found.items()})
 
 
 def _alone(name: str, values: Any, declared: Mapping[str, Column]) -> NamedTable:
@@ -475,9 +477,10 @@ def _open_path(path: Any, declared: Mapping[str, Column], needed: Sequence[str],
     return FileTable(file, declared)
 
 
-def _open_frame(frame: Any, declared: Mapping[str, Column], needed: Sequence[str]) -> FrameTable:
+def open_frame(frame: Any, declared: Mapping[str, Column] | None = None, needed: Sequence[str] = ()) -> FrameTable:
+    """A frame, of which some columns are declared."""
     check_names(needed, frame.columns)
-    return FrameTable(_without_views(frame), declared)
+    return FrameTable(_without_views(frame), declared or {})
 
 
 def _hashed(

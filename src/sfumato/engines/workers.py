@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from typing import Any, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato._version import __version__
 from sfumato.bits import GOLDEN, stirred
 from sfumato.core.box import Box, Column
 from sfumato.engines.cells import positions
@@ -43,7 +45,9 @@ SENTENCES = (
     "a worker could not read its part of the data as a table with the columns that were there before",
     "a worker ran out of memory",
     "a worker could not finish its part",
+    "a worker has other versions than this process",
 )
+VERSIONS = f"sfumato {__version__} on Python {sys.version_info.major}.{sys.version_info.minor}"
 _HEADER = struct.Struct("<BqQQ")  # of an answer in bytes: its sentence, rows, fingerprint
 _BLOCK = 16_384  # rows of which a fingerprint is made at a time: they stay in the cache
 _SECOND = np.uint64(0xBF58476D1CE4E5B9)
@@ -60,7 +64,7 @@ class Answer:
     rows, mark
         How many rows there were, and two sums over them of 64-bit hashes, in which order does not show.
     limbs
-        What ``Totals.packed`` has packed.
+        What ``Totals.packed`` has packed; where versions differ, those of the worker.
     """
 
     trouble: int = 0
@@ -112,6 +116,16 @@ class _Silence:
 _silence = _Silence()
 
 
+class OtherVersionsError(Exception):
+    """A worker is asked by a process with other versions: one of them may read what the other has written wrongly."""
+
+
+def check_versions(asking: str) -> None:
+    """Refuse to work for another version of sfumato or Python."""
+    if asking != VERSIONS:
+        raise OtherVersionsError
+
+
 def guarded(function: Callable[P, Any]) -> Callable[P, Any]:
     """The same function, which instead of raising anything answers with the number of a sentence."""
 
@@ -127,6 +141,8 @@ def guarded(function: Callable[P, Any]) -> Callable[P, Any]:
             trouble = 1
         except MemoryError:
             trouble = 2
+        except OtherVersionsError:
+            return Answer(4, limbs=VERSIONS.encode())
         except BaseException:  # a library may panic with an error that is no Exception
             trouble = 3
         if trouble < 0:
@@ -138,7 +154,7 @@ def guarded(function: Callable[P, Any]) -> Callable[P, Any]:
 
 def failure(trouble: int) -> BaseException:
     """What is raised, to be caught again, where another worker's sentence arrives."""
-    return {1: SchemaError, 2: MemoryError}.get(trouble, RuntimeError)()
+    return {1: SchemaError, 2: MemoryError, 4: OtherVersionsError}.get(trouble, RuntimeError)()
 
 
 # --- parts ----------------------------------------------------------------------------------------------------------
@@ -362,6 +378,13 @@ class Blocks:
 
     blocks: list[tuple[int, Values]]
     mark: Fingerprint
+
+
+@guarded
+def asked(asking: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What a function of sfumato's finds, if whoever asks has the versions that are here."""
+    check_versions(asking)
+    return function(*given)
 
 
 @guarded

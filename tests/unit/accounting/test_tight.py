@@ -48,6 +48,21 @@ class TestComposed:
             found.epsilon < sf.composed([(event_of_grant(sf.Privacy(rho=0.01)), 10), (TENTH, 10)], 1e-6).epsilon + 0.5
         )
 
+    @pytest.mark.parametrize(
+        ("plan", "delta"),
+        [([sf.Privacy(epsilon=0.5)], 1e-12), ([(TENTH, 64)], 1e-9), ([(TENTH, 3)], 1e-300)],
+    )
+    def test_where_loss_distributions_are_too_coarse_another_accountant_answers(self, plan, delta):
+        found = sf.composed(plan, delta)
+        assert found.accountant in ("basic", "zcdp", "gaussian")
+        assert found.epsilon <= 6.4 * (1 + 1e-12)
+
+    def test_what_only_loss_distributions_count_says_what_delta_they_need(self):
+        chosen = event_of_selection("permute-and-flip", sf.Privacy(rho=0.01), "x")
+        mixed = [(chosen, 3), (replace(event(0.1), delta=1e-14), 2)]
+        with pytest.raises(ParameterError, match="too small for privacy loss distributions"):
+            sf.composed(mixed, 1e-13)
+
     def test_errors(self):
         for bad in ([], [(TENTH, 0)], [(TENTH, None)], [(TENTH, 1, 2)]):
             with pytest.raises(ParameterError, match="plan must hold"):
@@ -157,6 +172,13 @@ class TestPlans:
             ledger.account("a", limit=LIMIT, accountant="tight", plan=[(TENTH, 2)])
         with pytest.raises(ParameterError, match="fixed when an account is created"):
             ledger.account("a", plan=[TENTH])
+
+    @pytest.mark.parametrize("accountant", ["best", "tight"])
+    @pytest.mark.parametrize("count", [2, None])
+    def test_a_limit_whose_delta_is_roundoff_says_so(self, ledger, accountant, count):
+        limit = sf.Privacy(epsilon=3.0, delta=1e-12)
+        with pytest.raises(ParameterError, match=r"plan needs a larger limit: delta=1e-12 is too small .* more than"):
+            ledger.account("clinic", limit, accountant=accountant, plan=[(TENTH, count)])
 
     def test_a_plan_is_kept_as_it_was_written(self, ledger):
         ledger.account("a", limit=LIMIT, accountant="tight", plan=[(TENTH, 3)])

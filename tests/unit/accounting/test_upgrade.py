@@ -111,6 +111,6 @@ def test_an_old_copy_over_an_upgraded_ledger_is_noticed(old, tmp_path):
     sf.Ledger(old).account("clinic").charge(event(1.25))
     close_all()
     Path(old).write_bytes(saved)
-    with pytest.raises(LedgerError, match="is of version 1, and its counter has seen 9 rows"):
+    with pytest.raises(LedgerError, match="is of version 1, and its counter has seen 10 rows"):
         sf.Ledger(old)
     assert sf.Ledger.adopt(old).account("clinic").remaining().epsilon == 1.5

@@ -14,9 +14,22 @@ from contracts.far import Telling
 from contracts.folding import passes_of, table
 from opening import numbers_of, wide
 from sfumato.engines import workers
+from sfumato.engines.clusters import attempt
 from sfumato.engines.shuffle import _as_bytes, _from_bytes, bundle, chosen, chosen_batches, split, split_batches
 from sfumato.engines.totals import Totals
-from sfumato.engines.workers import SENTENCES, Answer, BatchPart, Fingerprint, FramePart, Piece, Stream, fold, guarded
+from sfumato.engines.workers import (
+    SENTENCES,
+    VERSIONS,
+    Answer,
+    BatchPart,
+    Fingerprint,
+    FramePart,
+    Piece,
+    Stream,
+    asked,
+    fold,
+    guarded,
+)
 from sfumato.errors import EngineError, MissingExtraError, SchemaError
 from sfumato.extras import need_version
 
@@ -54,6 +67,45 @@ def test_who_stops_a_worker_stops_it_and_nothing_is_told(error):
     with pytest.raises(SystemExit) as caught:
         stopped()
     assert str(caught.value) == "1" and caught.value.__context__ is None
+
+
+def test_a_worker_of_another_version_says_which():
+    one = passes_of("density")[0]
+    part = FramePart(table(), KINDS)
+    assert asked(VERSIONS, fold, part, one) == fold(part, one)
+    answer = asked("sfumato 0.0.9 on Python 3.11", fold, part, one)
+    assert (answer.trouble, answer.rows, answer.limbs) == (4, 0, VERSIONS.encode())
+    assert Answer.from_bytes(answer.to_bytes()) == answer
+
+
+OTHERS = "sfumato 9.9.9 on Python 3.99"
+
+
+@pytest.mark.parametrize("unit", ["row", sf.Person("y", 2)])
+@pytest.mark.parametrize("name", ["density", "ridge regression"])
+def test_who_asks_workers_of_other_versions_hears_both(name, unit, monkeypatch):
+    from contracts.far import dask_frame
+
+    monkeypatch.setattr("sfumato.engines.workers.VERSIONS", OTHERS)
+    one = passes_of(name)[0]
+    records = sf.engines.Dask().open(dask_frame(table(), 3), one.box, unit, [])
+    wanted = rf"a worker has other versions than this process \({OTHERS}\): nothing was .* Install {VERSIONS} there"
+    with pytest.raises(EngineError, match=wanted):
+        sf.engines.Dask().fold(records, one)
+
+
+def test_another_python_of_sparks_is_told_too():
+    class Unreadable(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def fails(error):
+        raise error
+
+    with pytest.raises(EngineError, match=rf"other versions than this process \(another Python\).*Install {VERSIONS}"):
+        attempt("Spark", lambda: fails(ValueError("secret [PYTHON_VERSION_MISMATCH] Python in worker has 3.9")))
+    with pytest.raises(EngineError, match=rf"could not compute the data \(Unreadable\).*has every worker {VERSIONS}"):
+        attempt("Spark", lambda: fails(Unreadable()))
 
 
 def test_nothing_is_warned_of(recwarn):
