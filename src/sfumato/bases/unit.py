@@ -119,6 +119,24 @@ def wrapped(kind: Periodic, values: Floats) -> Floats:
         return np.where((values >= kind.low) & (values <= kind.high), values, around)
 
 
+def arcs(kind: Periodic, start: float, stop: float) -> list[tuple[float, float]]:
+    """A range round a circle, cut where its bounds meet: two ranges where it goes through them.
+
+    One that ends before its beginning goes through the bounds, and one as wide as the circle is all of it.
+
+    >>> arcs(Periodic(0, 24), 22, 4), arcs(Periodic(0, 24), 22, 28), arcs(Periodic(0, 24), -12, 12)
+    ([(22.0, 24.0), (0.0, 4.0)], [(22.0, 24.0), (0.0, 4.0)], [(0.0, 24.0)])
+    """
+    width = kind.high - kind.low
+    length = min(stop - start, width) if stop >= start else (stop - start) % width
+    if length == width:
+        return [(kind.low, kind.high)]
+    start = kind.low + (start - kind.low) % width
+    if start + length <= kind.high:
+        return [(start, start + length)]
+    return [(start, kind.high), (kind.low, start + length - width)]
+
+
 def in_units(kind: Column, numbers: Any) -> Any:
     """Numbers of a column as its users write them: a date or an array of them (in UTC) for a column of dates."""
     if not isinstance(kind, Date):

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
 
 from sfumato.bases.moments.cosine import IndexSet
 from sfumato.bases.moments.quadrature import LARGEST_TENSOR, Axis, Query, line_coefficients, nested_axis, to_user
@@ -23,7 +22,7 @@ from sfumato.checks import did_you_mean, finite_number, one_of, positive_number,
 from sfumato.core.box import Box, Categorical, Date, Interval
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.summary.answers import Answer
-from sfumato.releases.summary.edges import Range
+from sfumato.releases.summary.edges import Range, ends_of, soft_ends, softened
 from sfumato.releases.summary.models import Model, fit_linear, fit_logistic, nearest_measure
 
 Floats = NDArray[np.float64]
@@ -201,7 +200,7 @@ class Questions(ABC):
         conditions
             For a categorical column a category, or a list of them (exact); for a numeric column a range
             ``(low, high)``, either of which may be None (soft: a Gaussian edge, so that the question is a smooth one;
-            none where it is at or beyond the column's bounds).
+            none where it is at or beyond the column's bounds). Of a circle ``(22, 4)`` goes through the bounds.
         softness
             The deviation of soft edges in the column's units: a number, or a mapping from names; by default as sharp as
             the summary can follow. ``0``: hard edges. The value then is the share that the nearest measure has there
@@ -252,9 +251,7 @@ class Questions(ABC):
         if isinstance(kind, Categorical):
             wanted = condition if isinstance(condition, list | tuple | set) else [condition]
             return np.array([float(category in wanted) for category in kind.categories])
-        arc, edges = self._range(name, condition), np.linspace(0, math.pi, count + 1)
-        overlap = np.minimum(edges[1:], arc.high) - np.maximum(edges[:-1], arc.low)
-        return np.asarray(np.clip(overlap * count / math.pi, 0.0, 1.0))
+        return self._range(name, condition).within(count)
 
     def _softness(self, name: str, softness: Any = None) -> float:
         """The deviation of soft edges of a column: as asked for, or as sharp as the summary can follow."""
@@ -268,9 +265,8 @@ class Questions(ABC):
         """A condition on a column as a range; of categories, one without edges."""
         kind = self.box.columns[self.box.names.index(name)]
         if isinstance(kind, Interval):
-            ends = [None if end is None else _edge(kind, name, end) for end in condition]
-            return Range.of(ends, (kind.low, kind.high))
-        return Range.of((None, None), (0.0, 1.0))
+            return Range.of(_ranges(kind, name, condition), (kind.low, kind.high))
+        return Range.of([(None, None)], (0.0, 1.0))
 
     def _sharp(
         self, conditions: Mapping[str, Any], edges: Mapping[str, Range], confidence: float
@@ -364,18 +360,10 @@ class Questions(ABC):
                     )
             chosen = [i for i, category in enumerate(kind.categories) if category in wanted]
             return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :]), True
-        if not isinstance(condition, list | tuple) or len(condition) != 2:
-            raise ParameterTypeError(
-                f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
-            )
+        low, high, around = soft_ends(kind, _ranges(kind, name, condition))
         width = self._softness(name, softness)
         nodes, seen = self._nodes(place, width)
-        value = np.ones(1)
-        for end, bound, sign in zip(condition, (kind.low, kind.high), (1, -1), strict=True):
-            edge = bound if end is None else _edge(kind, name, end)
-            if sign * (edge - bound) > 0:  # beyond the bounds there is nobody to be told apart
-                value = value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * width))) / 2
-        return line_coefficients(np.broadcast_to(value, nodes.shape)[None, :]), seen
+        return line_coefficients(softened(nodes, low, high, width, around)[None, :]), seen
 
     def _separable(
         self, places: Sequence[int], axes: Sequence[Floats], largest: float = math.inf, seen: bool = True
@@ -442,6 +430,16 @@ class Questions(ABC):
         if ridge is not None:
             positive_number("ridge", ridge)
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
+
+
+def _ranges(kind: Interval, name: str, condition: Any) -> list[tuple[float, float]]:
+    """The range of a condition, in two parts where it goes through a circle's bounds."""
+    if not isinstance(condition, list | tuple) or len(condition) != 2:
+        raise ParameterTypeError(
+            f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
+        )
+    low, high = (None if end is None else _edge(kind, name, end) for end in condition)
+    return ends_of(kind, name, low, high)
 
 
 def _edge(kind: Interval, name: str, end: Any) -> float:
