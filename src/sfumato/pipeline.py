@@ -15,7 +15,7 @@ from typing import Any
 from sfumato.accounting.charge import Payer, Told, charged, check_payer, said_if_paid
 from sfumato.accounting.events import Event, event_of_release, event_of_selection
 from sfumato.bases.base import Basis
-from sfumato.checks import positive_integer, probability, shown, true_or_false
+from sfumato.checks import did_you_mean, positive_integer, probability, shown, true_or_false
 from sfumato.codec import encode_box, encode_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -104,7 +104,10 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
     if not isinstance(basis, Basis | Tuned) and not (isinstance(basis, str) and basis == "auto"):
-        raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}")
+        near = did_you_mean(basis, ("auto",)) if isinstance(basis, str) else ""
+        raise ParameterTypeError(
+            f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}{near}"
+        )
     target.check_box(box)
 
 

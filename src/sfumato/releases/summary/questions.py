@@ -19,7 +19,7 @@ from sfumato.bases.moments.cosine import IndexSet
 from sfumato.bases.moments.quadrature import LARGEST_TENSOR, Axis, Query, line_coefficients, nested_axis, to_user
 from sfumato.bases.unit import as_numbers, number_of
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_number, probability, shown
-from sfumato.core.box import Box, Categorical, Date, Interval
+from sfumato.core.box import Box, Categorical, Date, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.summary.answers import Answer
 from sfumato.releases.summary.edges import Range, ends_of, soft_ends, softened
@@ -72,26 +72,29 @@ class Questions(ABC):
     # --- polynomials --------------------------------------------------------------------------------------
 
     def mean(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The mean of each numeric column, in its units: an answer of arrays, or of numbers for one name."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The mean of each column of a line, in its units: an answer of arrays, or of numbers for one name.
+
+        A circle has none, and no variance or correlation: by default it is left out.
+        """
+        names = [self.box.names[j] for j in self._lines(columns)]
         found = self._polynomials([{name: 1} for name in names], confidence)
         return found.each(_first) if isinstance(columns, str) else found
 
     def product(self, columns: Sequence[str], confidence: float = 0.95) -> Answer:
         """The mean of the product of columns, in their units."""
         columns = [columns] if isinstance(columns, str) else list(columns)
-        self._numeric(columns)
+        self._lines(columns)
         return self._polynomials([dict.fromkeys(columns, 1)], confidence).each(_first)
 
     def variance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The variance of each numeric column."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The variance of each column of a line."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         found = self._covariances([(name, name) for name in names], confidence)
         return found.each(_first) if isinstance(columns, str) else found
 
     def covariance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The covariance matrix of the numeric columns."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The covariance matrix of the columns of a line."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         first, second = np.triu_indices(len(names))
         pairs = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
         block = max(1, _HELD // (4 * self.indices.size))  # a few arrays of weights are held for each pair
@@ -105,8 +108,8 @@ class Questions(ABC):
         return Answer(matrix("value"), matrix("error"), matrix("noise_sd"), matrix("approximation"), confidence)
 
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The correlation matrix of the columns of a line, with limits that follow from those of the covariances."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         third = 1 - (1 - probability("confidence", confidence)) / 3  # a covariance and two variances, all at once
         matrix = self.covariance(names, third)
         spread = np.diag(matrix.value)
@@ -136,6 +139,16 @@ class Questions(ABC):
             Box({self.box.names[j]: self.box.columns[j] for j in found}).intervals()  # refuses categories
         if not found:
             raise ParameterError("the summary has no numeric columns")
+        return found
+
+    def _lines(self, columns: Any) -> tuple[int, ...]:
+        """Numeric columns that do not go round a circle, refusing those that do."""
+        circles = [j for j in self._numeric(columns) if isinstance(self.box.columns[j], Periodic)]
+        if circles and columns is not None:
+            raise circular(self.box, self.box.names[circles[0]])
+        found = tuple(j for j in self._numeric(columns) if j not in circles)
+        if not found:
+            raise circular(self.box, self.box.names[circles[0]])
         return found
 
     def _polynomials(self, powers: Sequence[Mapping[str, int]], confidence: float) -> Answer:
@@ -414,7 +427,7 @@ class Questions(ABC):
             For ``"linear"`` a numeric column; for ``"logistic"`` a categorical one with two categories, of which the
             second is the one whose probability is modelled.
         columns
-            The numeric columns to predict from; by default all others.
+            The numeric columns to predict from; by default all others that do not go round a circle.
         ridge
             The penalty on squared slopes, of columns scaled to [-1, 1]; by default as large as the noise suggests.
         """
@@ -425,11 +438,26 @@ class Questions(ABC):
         if response in names:
             raise ParameterError(f"the response {response!r} must not be among the columns {names}")
         if columns is None:
-            names = [n for n in names if isinstance(self.box.columns[self.box.names.index(n)], Interval)]
-        self._numeric(names)
+            kinds = dict(zip(self.box.names, self.box.columns, strict=True))
+            names = [n for n in names if isinstance(kinds[n], Interval) and not isinstance(kinds[n], Periodic)]
+        self._lines([*names, response] if kind == "linear" else names)
         if ridge is not None:
             positive_number("ridge", ridge)
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
+
+
+def circular(box: Box, name: str) -> ParameterError:
+    """What to ask instead of a mean, a spread or a product of numbers that go round a circle."""
+    kind = box.columns[box.names.index(name)]
+    assert isinstance(kind, Periodic)
+    turn, morning = 2 * math.pi / (kind.high - kind.low), kind.low + (kind.high - kind.low) / 4
+    angle = f"{turn:.6g} * ({name} - {kind.low:g})"
+    return ParameterError(
+        f"column {shown(name)} goes round a circle, where a mean of numbers says nothing: ask for shares, such as "
+        f"share({{{name!r}: ({kind.high:g}, {morning:g})}}), or for the two parts of the mean direction: "
+        f"answer('mean(cos({angle}))') and answer('mean(sin({angle}))')",
+        parameter="columns",
+    )
 
 
 def _ranges(kind: Interval, name: str, condition: Any) -> list[tuple[float, float]]:

@@ -465,3 +465,31 @@ def test_a_range_that_ends_before_it_begins_is_refused_on_a_line(plane):
                 plane.share({"age": ends}, softness)
         with pytest.raises(ParameterError, match="must end above its beginning"):
             plane.answer(f"share(between(age, {ends[0]}, {ends[1]}))")
+
+
+def test_a_circle_has_no_mean_and_no_spread(day):
+    columns = sf.Box({"hour": sf.Periodic(0, 24), "x": (0, 50)})
+    both = exact(np.stack([HOURS, HOURS * 2], axis=1), columns, sf.Cosines(6))
+    for name in ("mean", "variance", "covariance", "correlation", "product"):
+        for summary in (day, both):
+            with pytest.raises(ParameterError, match=r"'hour' goes round a circle.*share.*mean direction"):
+                getattr(summary, name)("hour")
+    with pytest.raises(ParameterError, match="'hour' goes round a circle"):
+        day.mean()
+    with pytest.raises(ParameterError, match="'hour' goes round a circle"):
+        both.fit("hour", ["x"])
+    for text in ("mean(hour)", "variance(hour)", "sd(hour)", "covariance(x, hour)", "correlation(hour, x)"):
+        with pytest.raises(ParameterError, match="'hour' goes round a circle"):
+            both.answer(text)
+    assert both.mean().value == pytest.approx([2 * HOURS.mean()]) and both.variance().value.shape == (1,)
+    assert both.covariance().value.shape == both.correlation().value.shape == (1, 1)
+
+
+def test_the_mean_direction_is_that_of_its_two_parts(day):
+    """As the refusal says how to ask for it: of the records, without noise to speak of."""
+    with pytest.raises(ParameterError) as told:
+        day.mean("hour")
+    cosine, sine = (day.answer(part.split("'")[1]) for part in str(told.value).split("answer(")[1:])
+    angles = 2 * math.pi * HOURS / 24
+    assert cosine.value == pytest.approx(np.cos(angles).mean(), abs=1e-3)
+    assert sine.value == pytest.approx(np.sin(angles).mean(), abs=1e-3)
