@@ -86,12 +86,27 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     >>> did_you_mean("Agee", ["age", "bmi"]), did_you_mean("height", ["age", "bmi"])
     ("; did you mean 'age'?", '')
     """
+    near = _nearest(name, known)
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
+def near_miss(name: object, there: Iterable[object]) -> str:
+    """The end of a refusal of a table that lacks a column: which of its own is near, whichever is misspelt.
+
+    >>> near_miss("age", ["agee", "bmi"]), near_miss("height", ["agee", "bmi"])
+    ("; 'agee' is near: is one of the two misspelt?", '')
+    """
+    near = _nearest(name, there)
+    return "" if near is None else f"; {near!r} is near: is one of the two misspelt?"
+
+
+def _nearest(name: object, known: Iterable[object]) -> str | None:
     import unicodedata
     from difflib import get_close_matches  # only for those who are refused
 
     folded = {str(word).casefold(): str(word) for word in known}
     found = get_close_matches(unicodedata.normalize("NFKC", str(name)).casefold(), folded, 1)
-    return f"; did you mean {folded[found[0]]!r}?" if found else ""
+    return folded[found[0]] if found else None
 
 
 def category_list(categories: object) -> tuple[str, ...] | tuple[int | float, ...]:

@@ -20,13 +20,17 @@ The tree::
     └── LedgerError                          the ledger cannot be read or written, or refuses a charge
         └── BudgetExceededError              the account has not enough left; nothing was released
 
+    KeyboardInterrupt
+    └── InterruptedReleaseError              interrupted after the noise was drawn: its finish() returns the release
+
 None of them ever depends on the *values* of private records: an error is an output, and outputs
 must be differentially private. Only schema and public parameters raise.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable
+from typing import Any, Self
 
 
 class SfumatoError(Exception):
@@ -105,6 +109,17 @@ class EngineError(SfumatoError):
         """
         said = str(self).replace(NOTHING_LOST, f"nothing was released, but {charged} is charged and counts")
         return type(self)(said)
+
+
+class InterruptedReleaseError(KeyboardInterrupt):
+    """An interrupt came after the noise was drawn: what was granted is spent, and ``finish()`` returns the release.
+
+    All that is left to do has public numbers to go by: it may be done now, later or more than once, at no further cost.
+    """
+
+    def __init__(self, paid: str, finish: Callable[[], Any]) -> None:
+        super().__init__(f"interrupted after the noise was drawn{paid}: finish() of this error returns the release")
+        self.finish = finish
 
 
 class UnpaidLearningWarning(SfumatoError, UserWarning):  # noqa: N818 it is warned with

@@ -6,7 +6,8 @@ records -> Box -> Target -> coefficients on a Basis -> Certificate -> charge -> 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from sfumato.accounting.charge import Payer, Told, charged, check_payer, said_if_paid
 from sfumato.accounting.events import Event, event_of_release, event_of_selection
 from sfumato.bases.base import Basis
-from sfumato.checks import positive_integer, probability, shown, true_or_false
+from sfumato.checks import did_you_mean, positive_integer, probability, shown, true_or_false
 from sfumato.codec import encode_box, encode_unit
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -22,7 +23,14 @@ from sfumato.core.mechanism import publish
 from sfumato.core.privacy import Guarantee, Privacy, part_of
 from sfumato.core.quantize import exact_doubles
 from sfumato.engines.engine import Engine, Records, engine_for
-from sfumato.errors import NothingThereWarning, ParameterError, ParameterTypeError, PrivateDataError, SchemaError
+from sfumato.errors import (
+    InterruptedReleaseError,
+    NothingThereWarning,
+    ParameterError,
+    ParameterTypeError,
+    PrivateDataError,
+    SchemaError,
+)
 from sfumato.faces import nothing_there
 from sfumato.paid_choice import First, Settled, expected, first_of, measure, tune
 from sfumato.rehearsal import rehearse as run_on_made_up
@@ -96,7 +104,10 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
     if not isinstance(privacy, Privacy):
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
     if not isinstance(basis, Basis | Tuned) and not (isinstance(basis, str) and basis == "auto"):
-        raise ParameterTypeError(f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}")
+        near = did_you_mean(basis, ("auto",)) if isinstance(basis, str) else ""
+        raise ParameterTypeError(
+            f"basis must be 'auto' or a basis such as sf.Bernstein, got basis={shown(basis)}{near}"
+        )
     target.check_box(box)
 
 
@@ -157,10 +168,10 @@ class Prepared:
             raise PrivateDataError("the target computed a vector that is not the one it certified")
         step("drawing noise")
         told = Told()
-        with charged(ledger, self.event(), told) as receipt:
+        with finishable() as safe, charged(ledger, self.event(), told) as receipt:
             noisy, law, _ = publish(private, door_of(self.target, self.privacy), self.noise)
             assert law == self.law
-            return _made(noisy, receipt, finish, told)
+            return safe(partial(_made, noisy, receipt, finish, told), receipt)
 
     def _choose(self, gathered: Any, ledger: Payer | None, finish: Finish | None) -> Any:
         target = _choosing(self.target)
@@ -173,9 +184,31 @@ class Prepared:
                 check_jointly(one.scores, one.wanted, part_of(self.privacy, one.part))
         step("choosing in private")
         told = Told()
-        with charged(ledger, self.event(), told) as receipt, silently():
+        with finishable() as safe, charged(ledger, self.event(), told) as receipt, silently():
             places = [_cast(one, part_of(self.privacy, one.part), method) for one in ballots]
-            return _made(target.picked(self.basis, places), receipt, finish, told)
+            return safe(partial(_made, target.picked(self.basis, places), receipt, finish, told), receipt)
+
+
+@contextmanager
+def finishable() -> Iterator[Callable[[Callable[[], Any], Receipt | None], Any]]:
+    """Around a charge and what follows it: an interrupt that comes once the noise is drawn can finish the release.
+
+    Yields what is to be called with the rest of the work, which has public numbers to go by, and the receipt.
+    """
+    left: list[tuple[Callable[[], Any], Receipt | None]] = []
+
+    def safe(rest: Callable[[], Any], receipt: Receipt | None) -> Any:
+        left.append((rest, receipt))
+        return rest()
+
+    try:
+        yield safe
+    except KeyboardInterrupt:
+        if not left:
+            raise
+        rest, receipt = left[0]
+        paid = "" if receipt is None else f" and entry {receipt.entry} of account {receipt.account!r} was charged"
+        raise InterruptedReleaseError(paid, rest) from None
 
 
 def _made(values: Any, receipt: Receipt | None, finish: Finish | None, told: Told) -> Any:
@@ -251,7 +284,11 @@ def _number_of(gathered: Any, privacy: Privacy) -> int | None:
 
 def _looked_at(made: Any) -> Any:
     """The same release; it is warned of where its own public numbers seem to tell of no record."""
-    for words in nothing_there(made):
+    try:
+        missed = nothing_there(made)
+    except KeyboardInterrupt:
+        raise InterruptedReleaseError("", lambda: made) from None
+    for words in missed:
         warnings.warn(NothingThereWarning(words, made), stacklevel=3)
     return made
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.checks import did_you_mean
+from sfumato.checks import did_you_mean, near_miss
 from sfumato.errors import SfumatoError
 from sfumato.local.records import one_record, read_records
 
@@ -61,14 +61,25 @@ NAMES = (
 )
 
 
+# Of a table that lacks a column either may be misspelt, its own name or the one that was wanted.
+TABLES = {"data", "points", "arrow", "predict", "record", "records"}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_near_name_is_told(name, made, tmp_path):
     call, near = refusals(made, tmp_path)[name]
-    with pytest.raises(SfumatoError, match=f"did you mean '{near}'"):
+    words = f"'{near}' is near: is one of the two misspelt" if name in TABLES else f"did you mean '{near}'"
+    with pytest.raises(SfumatoError, match=words):
         call()
+
+
+def test_a_basis_that_is_a_word_is_told_too():
+    with pytest.raises(SfumatoError, match="got basis='atuo'; did you mean 'auto'"):
+        sf.release(sf.KDE(5.0), DATA, BOX, MUCH, basis="atuo")
 
 
 def test_what_is_near_nothing_gets_no_suggestion():
     assert did_you_mean("height", ["age", "bmi"]) == ""
     assert did_you_mean("2", [1, 2, 3]) == "; did you mean '2'?"
     assert did_you_mean("AGE", []) == ""
+    assert near_miss("height", ["age", "bmi"]) == ""

@@ -16,6 +16,7 @@ from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import (
     BudgetExceededError,
+    InterruptedReleaseError,
     OutsideBoxError,
     ParameterError,
     ParameterTypeError,
@@ -768,3 +769,42 @@ def test_quantiles_that_cannot_be_chosen_jointly_are_refused_before_they_are_pai
             ledger=payer,
         )  # fmt: skip
     assert payer.history() == []
+
+
+# --- interrupts ---------------------------------------------------------------------------------------------------
+
+
+def impatient(*_, **__):
+    raise KeyboardInterrupt
+
+
+def at_the_end(what):
+    if what == "working out the release":
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("place", ["step", "nothing_there"])
+@pytest.mark.parametrize("what", [sf.Statistic("mean", "age"), sf.Statistic("median", "age", interval="none")])
+def test_an_interrupt_after_the_noise_can_finish_the_release(tmp_path, monkeypatch, what, place):
+    """Both of perturbed and of chosen releases; with and without a ledger; once or twice."""
+    account = sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=9.0))
+    for ledger, said in ((None, "interrupted after the noise"), (account, "entry 1 of account 'clinic'")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"sfumato.pipeline.{place}", at_the_end if place == "step" else impatient)
+            with pytest.raises(KeyboardInterrupt) as stopped:
+                sf.release(what, DATA, BOX, PURE, ledger=ledger)
+            assert isinstance(stopped.value, InterruptedReleaseError)
+            notes = getattr(stopped.value, "__notes__", [])
+            assert said in " ".join([str(stopped.value), *notes]) and bool(notes) == (ledger is not None)
+        first, again = stopped.value.finish(), stopped.value.finish()
+        assert np.array_equal(first.value, again.value)
+    assert len(account.history()) == 1
+
+
+def test_an_interrupt_before_the_noise_says_what_is_charged(tmp_path, monkeypatch):
+    account = sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=9.0))
+    monkeypatch.setattr("sfumato.pipeline.publish", impatient)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        sf.release(sf.Statistic("mean", "age"), DATA, BOX, PURE, ledger=account)
+    assert not isinstance(stopped.value, InterruptedReleaseError)
+    assert stopped.value.__notes__ == ["entry 1 of account 'clinic' is charged and counts"]

@@ -65,7 +65,7 @@ class Paying:
 
 @contextmanager
 def said_if_paid(ledger: Payer | None) -> Iterator[Payer | None]:
-    """Around several steps that a payer is charged for: an engine that fails after one of them says what stays charged.
+    """Around several steps that a payer is charged for: what fails after one of them says what stays charged.
 
     The payer that it yields is to be charged instead.
     """
@@ -79,6 +79,10 @@ def said_if_paid(ledger: Payer | None) -> Iterator[Payer | None]:
         if not paying.words():
             raise
         raise error.after(paying.words()) from None
+    except BaseException as error:  # interrupts too: they are as they were, with a note
+        if paying.words():
+            error.add_note(f"{paying.words()} is charged and counts")
+        raise
 
 
 @contextmanager

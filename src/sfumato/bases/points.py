@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.unit import names_of
-from sfumato.checks import did_you_mean
+from sfumato.checks import near_miss
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.values import column
 
@@ -36,7 +36,7 @@ def point_columns(names: Sequence[str], points: Any) -> list[NDArray[Any]]:
         found = [_values(series.to_native() if arrow else series.to_numpy()) for series in there]
     if len(found) != len(names) or len({len(column) for column in found}) > 1:
         has = names_of(points)
-        near = "".join(did_you_mean(name, has) for name in names if name not in has)
+        near = "".join(near_miss(name, has) for name in names if name not in has)
         raise ParameterError(f"points must have the columns {list(names)}, all of one length{near}")
     return found
 

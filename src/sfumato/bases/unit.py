@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.checks import did_you_mean, one_of, shown
-from sfumato.core.box import Box, Column, Date, Interval, Periodic
+from sfumato.checks import near_miss, one_of, shown
+from sfumato.core.box import Box, Column, Date, Integer, Interval, Periodic
 from sfumato.dates import as_days, as_moments, brief_iso, days_of_array, from_days
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
 from sfumato.values import collected, column
@@ -38,7 +38,7 @@ def read_points(
     points = collected(points)
     missing = [name for name in box.names if name not in names_of(points)] if _is_named(box, points) else []
     if missing:
-        raise ParameterError(f"the points have no column {missing[0]!r}{did_you_mean(missing[0], names_of(points))}")
+        raise ParameterError(f"the points have no column {missing[0]!r}{near_miss(missing[0], names_of(points))}")
     try:
         array = as_numbers(box, points)
     except (TypeError, ValueError) as error:
@@ -117,6 +117,29 @@ def wrapped(kind: Periodic, values: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         around = kind.low + np.mod(values - kind.low, kind.high - kind.low)
         return np.where((values >= kind.low) & (values <= kind.high), values, around)
+
+
+def is_whole(kind: Column) -> bool:
+    """Whether a column holds whole numbers, on a line or round a circle."""
+    return isinstance(kind, Integer) or (isinstance(kind, Periodic) and kind.whole)
+
+
+def arcs(kind: Periodic, start: float, stop: float) -> list[tuple[float, float]]:
+    """A range round a circle, cut where its bounds meet: two ranges where it goes through them.
+
+    One that ends before its beginning goes through the bounds, and one as wide as the circle is all of it.
+
+    >>> arcs(Periodic(0, 24), 22, 4), arcs(Periodic(0, 24), 22, 28), arcs(Periodic(0, 24), -12, 12)
+    ([(22.0, 24.0), (0.0, 4.0)], [(22.0, 24.0), (0.0, 4.0)], [(0.0, 24.0)])
+    """
+    width = kind.high - kind.low
+    length = min(stop - start, width) if stop >= start else (stop - start) % width
+    if length == width:
+        return [(kind.low, kind.high)]
+    start = kind.low + (start - kind.low) % width
+    if start + length <= kind.high:
+        return [(start, start + length)]
+    return [(start, kind.high), (kind.low, start + length - width)]
 
 
 def in_units(kind: Column, numbers: Any) -> Any:

@@ -17,6 +17,7 @@ _KINDS = ("interval", "integer", "periodic", "date")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9.]+)?(?:Z|[-+][0-9]{2}:?[0-9]{2})?)?"
 _DATES = re.compile(rf"(?P<name>.+):(?P<low>{_DAY}):(?P<high>{_DAY})(?::date)?")  # times hold colons themselves
 _COLUMN = "NAME:LOW:HIGH, such as age:0:110, hour:0:24:periodic or visit:2024-01-01:2025-01-01"
+_BASES = {"binning": (1, 1), "split": (2, 2), "bernstein": (1, 2)}  # how many numbers each takes
 _MOST = 3  # columns of a density or a curve
 _TUNING = 0.1  # the share of the budget that pays for a selection, where none is given
 
@@ -147,6 +148,7 @@ def _bounded(
         with holding(f"{option} {text}"):
             return dates["name"], sf.Box({"date": (dates["low"], dates["high"])}).columns[0]
     parts = text.split(":")
+    whole = len(parts) > 1 and tuple(parts[-2:]) == ("periodic", "whole") and "periodic" in kinds and bool(parts.pop())
     kind = parts.pop() if parts[-1] in kinds else "interval"
     wanted = f"{option} must be {shape}, got {text!r}"
     if len(parts) < 3 or not ":".join(parts[:-2]):
@@ -158,10 +160,14 @@ def _bounded(
     try:
         low, high = float(parts[-2]), float(parts[-1])
     except ValueError:
-        raise ParameterError(wanted) from None
+        meant = ":".join(parts[-2:]) if parts[-2] in kinds else parts[-1]
+        near = did_you_mean(meant, (*kinds, "periodic:whole")) if kinds else ""
+        raise ParameterError(wanted + near) from None
     made: dict[str, Any] = {"integer": sf.Integer, "periodic": sf.Periodic, "date": sf.Date}
     with holding(f"{option} {text}"):
         name = ":".join(parts[:-2])
+        if whole:
+            return name, sf.Periodic(low, high, whole=True)
         return name, made[kind](low, high) if kind in made else sf.Box({name: (low, high)}).columns[0]
 
 
@@ -256,9 +262,10 @@ def basis_of(text: str) -> Any:
         return "auto"
     kind, *rest = text.split(":")
     wanted = "auto, binning:POINTS, split:POINTS:WIDTH or bernstein:DEGREE:ORDER, such as split:15:2.5"
-    many = {"binning": (1, 1), "split": (2, 2), "bernstein": (1, 2)}.get(kind, (0, -1))
+    many = _BASES.get(kind, (0, -1))
     if not many[0] <= len(rest) <= many[1]:
-        raise ParameterError(f"--basis must be {wanted}, got {text!r}")
+        near = did_you_mean(kind, ("auto", *_BASES))
+        raise ParameterError(f"--basis must be {wanted}, got {text!r}{near}")
     first, *more = (numbers("--basis", part, wanted) for part in rest)
     with holding(f"--basis {text}"):
         if kind == "binning":

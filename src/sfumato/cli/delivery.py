@@ -9,17 +9,18 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import typer
 
-from sfumato.cli.failures import report_failure, words
+from sfumato.cli.failures import report_failure, report_warning, words
 from sfumato.cli.options import settings
 from sfumato.cli.output import working
-from sfumato.errors import SfumatoError, UnreadableReleaseError
+from sfumato.errors import InterruptedReleaseError, SfumatoError, UnreadableReleaseError
+from sfumato.steps import step
 
 _ELSEWHERE = ("/var/tmp", "/dev/shm")  # noqa: S108 in a folder of its own, which only its owner reads
 
@@ -43,6 +44,39 @@ class Delivery:
         self.ctx, self.release, self.asked, self.key = ctx, release, asked, key
         self.place: Path | None = None
         self.failed: list[str] = []
+
+    @classmethod
+    def of(cls, ctx: typer.Context, make: Callable[[], Any], asked: Path, key: Any = None) -> Self:
+        """Make a release and write it before anything else; an interrupt after the charge waits for both.
+
+        Parameters
+        ----------
+        make
+            Publishes it.
+        """
+        stopped: KeyboardInterrupt | None = None
+        try:
+            release = make()
+        except InterruptedReleaseError as error:
+            stopped = error
+            told = "interrupted, but paid for: it is written first; interrupt again to lose it"
+            report_warning(told, settings(ctx).json)
+            release = error.finish()
+        except KeyboardInterrupt as error:
+            for note in getattr(error, "__notes__", ()):
+                report_warning(note, settings(ctx).json)
+            raise
+        step(f"writing {asked.name}")
+        delivery = cls(ctx, release, asked, key)
+        try:
+            delivery.save()
+        except KeyboardInterrupt as error:
+            stopped = error
+            delivery.save()  # once more: writing is quick, and what it writes in one go
+        if stopped is not None:
+            report_failure(delivery.whereabouts(), settings(ctx).json)
+            raise stopped
+        return delivery
 
     def save(self) -> Path:
         """Write the release where it was to go, or wherever there is room; returns where it was to go or is."""

@@ -116,10 +116,9 @@ def _publish(
     whole = read_box(folder / study.box)
     columns = dict(zip(whole.names, whole.columns, strict=True))
     box = sf.Box({name: columns[name] for name in study.columns})
-    release = sf.release(study.target, folder / "cohort.csv", box, privacy, ledger=account)
-    made = Made(study, *_files(study, folder))
-    delivery = Delivery(ctx, release, made.release)
-    delivery.save()
+    asked, made = (study.target, folder / "cohort.csv", box, privacy), Made(study, *_files(study, folder))
+    delivery = Delivery.of(ctx, lambda: sf.release(*asked, ledger=account), made.release)
+    release = delivery.release
     step(f"drawing {study.name}")
     with delivery.step("the picture", "plot"):
         draw(release, made.picture)

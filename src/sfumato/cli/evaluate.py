@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.checks import did_you_mean
+from sfumato.checks import near_miss
 from sfumato.cli import options
 from sfumato.cli.output import show, working
 from sfumato.cli.reader import load
@@ -190,7 +190,7 @@ def _place(name: str, head: Sequence[str], column: str) -> int:
         there = "no" if column not in head else "more than one"
         raise SchemaError(
             f"{name}: {there} column {column!r} in its first line, which has {', '.join(map(repr, head))}"
-            f"{did_you_mean(column, head) if column not in head else ''}"
+            f"{near_miss(column, head) if column not in head else ''}"
         )
     return head.index(column)
 

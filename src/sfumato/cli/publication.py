@@ -84,16 +84,32 @@ class Outputs(NamedTuple):
     release: Path
     report: Path | None
     picture: Path | None
+    rows: Path | None = None
 
     @classmethod
     def checked(
-        cls, data: Path, release: Path, report: Path | None, picture: Path | None, force: bool, test: Path | None = None
+        cls,
+        data: Path,
+        release: Path,
+        report: Path | None,
+        picture: Path | None,
+        force: bool,
+        test: Path | None = None,
+        rows: Path | None = None,
     ) -> Outputs:
-        """Refuse names that cannot be written, before anything is spent: a release that is lost is lost budget."""
+        """Refuse names that cannot be written, before anything is spent: a release that is lost is lost budget.
+
+        Parameters
+        ----------
+        test
+            A file that is read.
+        rows
+            Where made-up rows go.
+        """
         from sfumato import drawing, pages
         from sfumato.drawing.files import check_format
 
-        given = {"output": release, "report": report, "plot": picture}
+        given = {"output": release, "report": report, "plot": picture, "data": rows}
         seen = {data.resolve(): "the data"} | ({} if test is None else {test.resolve(): "the file of --public-test"})
         for name, path in given.items():
             if path is None:
@@ -108,7 +124,7 @@ class Outputs(NamedTuple):
             pages.check_installed()
         if picture is not None:
             drawing.check_installed()
-        return cls(release, report, picture)
+        return cls(release, report, picture, rows)
 
     def check_apart(self, account: sf.Account) -> None:
         """Refuse to write over the ledger that pays."""
@@ -116,7 +132,7 @@ class Outputs(NamedTuple):
             return
         ledger = os.path.realpath(account.path)
         taken = {f"{ledger}{part}" for part in ("", "-count", "-wal", "-shm", "-journal")}
-        for path in filter(None, (self.release, self.report, self.picture)):
+        for path in filter(None, (self.release, self.report, self.picture, self.rows)):
             if os.path.realpath(path) in taken:
                 raise ParameterError(f"{path} belongs to the ledger; choose another name")
 
@@ -286,8 +302,9 @@ def publish(
         how = {"basis": order.basis, "engine": engine, "ledger": account}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingThereWarning)  # it is told below, when all is safe
-            release = sf.release(order.target, data, order.box, order.privacy, **how)
-    delivery = Delivery(ctx, release, outputs.release, key)  # from here on nothing may be lost
+            asked = (order.target, data, order.box, order.privacy)
+            delivery = Delivery.of(ctx, lambda: sf.release(*asked, **how), outputs.release, key)
+    release = delivery.release
     left, found = None, _NOTHING
     if account is not None:
         with delivery.step("reading the account"):
@@ -295,14 +312,14 @@ def publish(
     with delivery.step(last):
         found = beside(release)
     drawn = {"confidence": confidence, **(look or {})}
-    outputs = deliver(delivery, outputs, drawn, **found[2])
+    outputs = illustrate(delivery, outputs, drawn, **found[2])
     with delivery.step("describing it"):
         _summarise(ctx, order, (release, left), outputs, found, confidence)
     delivery.finish()
 
 
-def deliver(delivery: Delivery, outputs: Outputs, look: Mapping[str, Any] | None = None, **to_page: Any) -> Outputs:
-    """Save, draw and describe a release, as far as that was asked for; returns what there is now.
+def illustrate(delivery: Delivery, outputs: Outputs, look: Mapping[str, Any] | None = None, **to_page: Any) -> Outputs:
+    """Draw and describe a release that is written, as far as that was asked for; returns what there is now.
 
     Parameters
     ----------
@@ -312,7 +329,7 @@ def deliver(delivery: Delivery, outputs: Outputs, look: Mapping[str, Any] | None
         What there is to say beyond the release itself.
     """
     picture = report = None
-    release, place = delivery.release, delivery.save()  # before anything else can fail
+    release = delivery.release
     if outputs.picture is not None:
         from sfumato.drawing.files import draw
 
@@ -325,7 +342,7 @@ def deliver(delivery: Delivery, outputs: Outputs, look: Mapping[str, Any] | None
         with delivery.step("the report", "report"), working(delivery.ctx, "writing the report"):
             write(release, outputs.report, **(look or {}), **to_page)
             report = outputs.report
-    return Outputs(place, report, picture)
+    return Outputs(delivery.place or outputs.release, report, picture)
 
 
 def _summarise(

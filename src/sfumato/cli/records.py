@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.machine.coordinates import has_categories
-from sfumato.checks import did_you_mean
+from sfumato.checks import near_miss
 from sfumato.core.box import Box, Categorical, Periodic
 from sfumato.engines.cells import positions
 from sfumato.engines.files import Csv, File, check_header, open_file
@@ -90,7 +90,7 @@ def open_records(data: Path | Csv, names: Sequence[str]) -> File:
     if missing:
         raise SchemaError(
             f"{path}: no column {missing[0]!r}, which the learner needs; it has {', '.join(map(repr, file.names))}"
-            f"{did_you_mean(missing[0], file.names)}"
+            f"{near_miss(missing[0], file.names)}"
         )
     return file
 

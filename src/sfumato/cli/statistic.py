@@ -183,8 +183,9 @@ def _check_kinds(what: str, columns: dict[str, Any]) -> None:
                 f"--column {name}: proportions are of categories; list them, such as --column {name}=A,B, or ask for a "
                 "histogram"
             )
-        if what in _ONE_COLUMN and kind.kind == "periodic":
-            raise ParameterError(f"--column {name}: a circle has no {what}")
+        if what in NUMERIC and kind.kind == "periodic":
+            instead = "a histogram, or the density of 'sfumato density', has what there is to say of it"
+            raise ParameterError(f"--column {name}: a circle has no {what}; {instead}")
 
 
 def _order(

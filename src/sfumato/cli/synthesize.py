@@ -12,7 +12,7 @@ from sfumato.checks import positive_integer
 from sfumato.cli import options
 from sfumato.cli.columns import chosen_columns
 from sfumato.cli.output import working
-from sfumato.cli.publication import Assumed, Order, Outputs, check_names, check_writable, granted, publish, show_plan
+from sfumato.cli.publication import Assumed, Order, Outputs, check_names, granted, publish, show_plan
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -68,8 +68,9 @@ def synthesize(
     if plan:
         show_plan(ctx, order, Assumed.of(rows, expected_rows), _described)
         return
-    outputs = Outputs.checked(data, output, report, plot, force)
-    _check_made(made, data, outputs, force)
+    if made is not None and made.suffix not in (".parquet", ".csv"):
+        raise ParameterError(f"--data must end in .parquet or .csv, got {made}")
+    outputs = Outputs.checked(data, output, report, plot, force, rows=made)
 
     def write(release: Any) -> Beside:
         if made is None:
@@ -103,18 +104,6 @@ def _order(data: Path, box: sf.Box, privacy: sf.Privacy, target: sf.TableMoments
         positive_integer("expected_rows", target.expected_rows)
     sf.plan(target, box, privacy, Assumed.of(None, target.expected_rows).rows)  # whether there is room
     return Order(data, box, privacy, "auto", target)
-
-
-def _check_made(made: Path | None, data: Path, outputs: Outputs, force: bool) -> None:
-    """Refuse a file for the rows that cannot be written, before anything is spent."""
-    if made is None:
-        return
-    if made.suffix not in (".parquet", ".csv"):
-        raise ParameterError(f"--data must end in .parquet or .csv, got {made}")
-    check_writable(made, force, "data")
-    others = [data, *filter(None, (outputs.release, outputs.report, outputs.picture))]
-    if made.resolve() in {path.resolve() for path in others}:
-        raise ParameterError(f"{made} is the data, or the file of another option; choose another name for --data")
 
 
 def _described(plan: sf.Plan) -> Facts:

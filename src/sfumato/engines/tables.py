@@ -19,7 +19,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import did_you_mean
+from sfumato.checks import did_you_mean, near_miss
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
 from sfumato.core.whole import Sealed
@@ -551,7 +551,7 @@ def check_names(needed: Sequence[str], names: Sequence[str]) -> None:
     missing = [name for name in needed if name not in names]
     if missing:
         raise SchemaError(
-            f"the data have no column {missing[0]!r} (they have {list(names)}){did_you_mean(missing[0], names)}; name "
+            f"the data have no column {missing[0]!r} (they have {list(names)}){near_miss(missing[0], names)}; name "
             "the columns of the data in the box, or, where the function's inputs are not data columns, in "
             "BlackBox(columns=[...])"
         )

@@ -30,6 +30,7 @@ scipy's universal functions on public points, and with nothing else::
 A question without a statistic is a mean. ``bump(x, centre, width)`` is ``exp(-((x - centre) / width)**2 / 2)``, and
 ``between(x, low, high, softness)`` a range whose edges are those of a normal distribution of that deviation; of a
 column they are by default as sharp as the summary can follow, and an end at or beyond the column's bounds is no edge.
+Of a circle ``between(hour, 22, 4)`` goes through the bounds; other ranges must end above their beginning.
 Conditions are comparisons, ``between``, ``bump``, ``sigmoid`` (or ``logistic``) and what ``and`` makes of them:
 numbers from 0 to 1. Questions have at most 2,000 characters and 400 parts, brackets and the like within each other are
 at most 50 deep, and a constant power is at most 64.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.bases.moments.quadrature import category_values
-from sfumato.core.box import Box, Categorical, Interval
+from sfumato.core.box import Box, Categorical, Interval, Periodic
 from sfumato.dates import as_days, is_date
 from sfumato.errors import ParameterError
 from sfumato.expressions.tokens import Token, complaint, nearest, tokens
@@ -25,6 +25,7 @@ from sfumato.expressions.tree import (
     Node,
     product,
 )
+from sfumato.releases.summary.edges import ends_of, soft_ends
 from sfumato.releases.summary.questions import SOFTNESS
 
 STATISTICS = {"mean": 1, "variance": 1, "sd": 1, "covariance": 2, "correlation": 2, "share": 1}
@@ -277,12 +278,12 @@ class Parser:
     def _between(self, start: int, end: int, found: list[Node]) -> Node:
         inside = found[0]
         low, high = (self._number(part) for part in found[1:3])
-        if not low < high:
+        kind = None if inside.column is None else self._box.columns[self._box.names.index(inside.column)]
+        if low == high or (low > high and not isinstance(kind, Periodic)):  # a circle's goes through its bounds
             raise self._at(found[2], f"a range must end above its beginning, got {low:g} to {high:g}")
         softness = self._number(found[3]) if len(found) > 3 else None
         if softness is not None and softness <= 0:
             raise self._at(found[3], "the softness of an edge must be positive")
-        kind = None if inside.column is None else self._box.columns[self._box.names.index(inside.column)]
         if not isinstance(kind, Interval):
             if softness is None:
                 raise self._at(
@@ -293,9 +294,9 @@ class Parser:
         if softness is None:
             half = kind.high / 2 - kind.low / 2
             softness = half * min(1.0, SOFTNESS / self._shape[self._box.names.index(inside.column)])
-        ends = (None if low <= kind.low else low, None if high >= kind.high else high)
-        condition = Condition(inside.column, ends, softness)
-        return Node(start, end, Between(*ends, softness), (inside,), (condition,), True)
+        first, last, around = soft_ends(kind, ends_of(kind, inside.column, low, high))
+        condition = Condition(inside.column, (first, last), softness)
+        return Node(start, end, Between(first, last, softness, around), (inside,), (condition,), True)
 
     def _arguments(self) -> list[Node]:
         """What stands in the brackets of a call."""

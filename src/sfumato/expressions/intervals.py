@@ -15,6 +15,7 @@ from sfumato.bases.moments import enclosures as enc
 from sfumato.bases.moments.quadrature import category_values
 from sfumato.core.box import Box, Categorical
 from sfumato.expressions.tree import FUNCTIONS, Among, Between, Bump, Node, largest, product, smallest
+from sfumato.releases.summary.edges import turns
 
 Floats = NDArray[np.float64]
 
@@ -85,9 +86,12 @@ def landmarks(node: Node) -> dict[str, list[float]]:
         if name is not None and isinstance(part.does, Bump):
             found.setdefault(name, []).append(part.does.centre)
         if name is not None and isinstance(part.does, Between):
+            around = part.does.around
             found.setdefault(name, []).extend(end for end, _ in part.does.edges)
             if part.does.low is not None and part.does.high is not None:
                 found[name].append(part.does.low / 2 + part.does.high / 2)
+            if around is not None:
+                found[name] += [place - around for place in found[name]]
     return found
 
 
@@ -132,16 +136,29 @@ def _evaluate(node: Node, columns: Mapping[str, enc.Jet]) -> enc.Jet:
     return found
 
 
+def _step(x: enc.Jet, end: float, slope: float) -> enc.Jet:
+    """A soft edge from minus a half to a half, ``slope`` times one deviation wide, or falling if that is negative."""
+    scaled = enc.multiply(_constant(slope / math.sqrt(2)), enc.subtract(x, _constant(end)))
+    return enc.multiply(_constant(0.5), enc.erf(scaled))
+
+
 def _called(does: Any, given: Sequence[enc.Jet]) -> enc.Jet:
     if isinstance(does, Bump):
         scaled = enc.multiply(_constant(1 / does.width), enc.subtract(given[0], _constant(does.centre)))
         return enc.exp(enc.multiply(_constant(-0.5), enc.square(scaled)))
+    if isinstance(does, Between) and does.around is not None:
+        assert does.low is not None and does.high is not None
+        pairs = turns(does.low, does.high, does.softness, does.around)
+        softness = min(does.softness, does.around)
+        steps = [
+            _step(given[0], end, sign / softness) for pair in pairs for end, sign in zip(pair, (1, -1), strict=True)
+        ]
+        return reduce(enc.add, steps)
     if isinstance(does, Between):
         found = _constant(1.0)
         for end, sign in does.edges:
-            away = enc.subtract(given[0], _constant(end))
-            edge = enc.erf(enc.multiply(_constant(sign / (math.sqrt(2) * does.softness)), away))
-            found = enc.multiply(found, enc.multiply(_constant(0.5), enc.add(_constant(1.0), edge)))
+            edge = _step(given[0], end, sign / does.softness)
+            found = enc.multiply(found, enc.add(_constant(0.5), edge))
         return found
     if isinstance(does, Among):  # categories are points
         values = does(given[0][0][0])

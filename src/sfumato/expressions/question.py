@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.moments.quadrature import LARGEST_TENSOR
-from sfumato.core.box import Interval
+from sfumato.core.box import Interval, Periodic
 from sfumato.expressions.grammar import Parser
 from sfumato.expressions.points import Sight, Written, look
 from sfumato.expressions.tokens import complaint
 from sfumato.expressions.tree import Between, Node, product
 from sfumato.releases.summary.answers import Answer
+from sfumato.releases.summary.questions import circular
 
 if TYPE_CHECKING:
     from sfumato.releases.summary.summary import SummaryRelease
@@ -92,6 +93,10 @@ class Question:
 
     def answer(self, confidence: float = 0.95, damping: str = "none") -> Answer:
         """The answer; from the exact moments where there are some, else from the functions' own coefficients."""
+        for part in self.parts:
+            kind = None if part.column is None else self.summary.box.columns[self.summary.box.names.index(part.column)]
+            if isinstance(kind, Periodic):
+                raise complaint(self.text, part.start, part.end, str(circular(self.summary.box, str(part.column))))
         constant = [
             part
             for part, one in zip(self.parts, self.seen, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -10,7 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf, expit
+from scipy.special import expit
+
+from sfumato.releases.summary.edges import softened
 
 Floats = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -139,11 +140,15 @@ class Bump:
 
 @dataclass(frozen=True)
 class Between:
-    """A range with Gaussian edges, the same as in ``SummaryRelease.share``; an end that is None is no edge."""
+    """A range with Gaussian edges, the same as in ``SummaryRelease.share``; an end that is None is no edge.
+
+    ``around`` is the way round a circle, if the range goes round one.
+    """
 
     low: float | None
     high: float | None
     softness: float
+    around: float | None = None
 
     @property
     def edges(self) -> list[tuple[float, float]]:
@@ -152,10 +157,7 @@ class Between:
 
     def __call__(self, x: Any) -> Any:
         """Its values."""
-        found = np.ones_like(x)
-        for end, sign in self.edges:
-            found = found * (1 + sign * erf((x - end) / (math.sqrt(2) * self.softness))) / 2
-        return found
+        return softened(x, self.low, self.high, self.softness, self.around)
 
 
 @dataclass(frozen=True)

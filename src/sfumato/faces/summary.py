@@ -33,6 +33,7 @@ from sfumato.releases.summary.quality import (
     edges,
     errors_by_columns,
     errors_by_width,
+    lines,
     numeric,
     records,
     sampling_error,
@@ -135,7 +136,7 @@ class Overview:
         if shown:
             hidden = ~shown[0].known & ~np.eye(len(shown[0].names), dtype=np.bool_)
             return "; pale: not known to within 0.5" if hidden.any() else ""
-        return "; no correlation is known to within 0.5" if len(numeric(self.release)) > 1 else ""
+        return "; no correlation is known to within 0.5" if len(lines(self.release)) > 1 else ""
 
 
 def overview(release: SummaryRelease, confidence: float, layout: Layout | None = None) -> Overview:
@@ -148,7 +149,7 @@ def overview(release: SummaryRelease, confidence: float, layout: Layout | None =
         panels.append(_plane(release, errors[1], confidence, layout))
     else:
         panels += [_column(release, j, confidence) for j in range(min(dimension, MOST_COLUMNS))]
-        if len(numbers) > 1:
+        if len(lines(release)) > 1:
             panels += _correlations(release, confidence)
     if errors:
         panels.append(Reach(errors, sampling_error(release)))
@@ -183,7 +184,7 @@ def _user(kind: Interval, unit: Floats) -> Floats:
 
 def _correlations(release: SummaryRelease, confidence: float) -> list[Panel]:
     """None where the summary has not the moments for them, or where noise hides them all."""
-    names = tuple(release.box.names[j] for j in numeric(release)[:MOST_CORRELATED])
+    names = tuple(release.box.names[j] for j in lines(release)[:MOST_CORRELATED])
     pairs = len(names) * (len(names) - 1) // 2
     try:
         found = release.correlation(list(names), 1 - (1 - confidence) / pairs)
@@ -235,7 +236,7 @@ class SummaryFace(Face):
     def means(self) -> list[dict[str, Any]]:
         """The mean of each numeric column, with its error; of dates as text, with its error in days."""
         release = self.release
-        names = [release.box.names[j] for j in numeric(release) if release.indices.shape[j] > 1]
+        names = [release.box.names[j] for j in lines(release) if release.indices.shape[j] > 1]
         found = _answers(release.mean, names, self.confidence)
         kinds = dict(zip(release.box.names, release.box.columns, strict=True))
         return [{"column": name, "mean": dated(kinds[name], mean), "error": error}
@@ -432,7 +433,7 @@ class SummaryFace(Face):
         return rows + self._correlation()
 
     def _correlation(self) -> list[dict[str, Any]]:
-        numbers = numeric(self.release)
+        numbers = lines(self.release)
         names = [self.release.box.names[j] for j in numbers[:MOST_CORRELATED]]
         if len(names) < 2:
             return []
@@ -450,7 +451,7 @@ class SummaryFace(Face):
     def _figures(self) -> list[dict[str, Any]]:
         """Means and variances of the first numeric columns, and the narrowest bump in each, in its units."""
         release, shape = self.release, self.release.indices.shape
-        names = [release.box.names[j] for j in numeric(release)[:FIRST] if shape[j] > 2]
+        names = [release.box.names[j] for j in lines(release)[:FIRST] if shape[j] > 2]
         means = {told["column"]: (told["mean"], told["error"]) for told in self.means}
         variances = _answers(release.variance, names, self.confidence)
         rows = []
@@ -488,29 +489,29 @@ class SummaryFace(Face):
 
     def code(self, name: str) -> str:
         release = self.release
-        lines = ["import numpy as np", "import sfumato as sf", "", f"summary = sf.load({name + '.sfumato'!r})"]
-        lines += ["print(summary.guarantee)", ""]
+        text = ["import numpy as np", "import sfumato as sf", "", f"summary = sf.load({name + '.sfumato'!r})"]
+        text += ["print(summary.guarantee)", ""]
         columns = list(zip(release.box.names, release.box.columns, strict=True))
         first = next(((n, c) for n, c in columns if isinstance(c, Interval)), None)
         if first is not None:
-            column, kind = first
+            (column, kind), place = first, release.places(first[0])[0]
             digits = 6 if isinstance(kind, Date) else 4  # days since 1970
             centre = float(f"{(kind.low + kind.high) / 2:.{digits}g}")
             wide = float(f"{0.2 * (kind.high - kind.low):.3g}")
             bump = f"lambda p: np.exp(-((p[:, 0] - {exact(centre)}) ** 2) / (2 * {exact(wide)} ** 2))"
             told = dated(kind, centre)
             middle = repr(told) if isinstance(told, str) else exact(told)
-            lines += [
+            text += [
                 "# the mean of any smooth function over the records; costs no further privacy",
                 f"answer = summary.answer({bump}, columns=[{column!r}])",
                 "print(answer.value, answer.error)",
                 "",
-                f"summary.mean({column!r})" if release.indices.shape[release.places(column)[0]] > 1 else "",
+                f"summary.mean({column!r})" if place in lines(release) and release.indices.shape[place] > 1 else "",
                 f"summary.share({{{column!r}: ({middle}, None)}})  # softened edges; .sharp for sharp ones",
                 f"summary.kde([{middle}], bandwidth={exact(wide)}, columns=[{column!r}])",
             ]
         shares = (f"summary.share({{{n!r}: {c.categories[0]!r}}})" for n, c in columns if isinstance(c, Categorical))
-        return "\n".join([*lines, *itertools.islice(shares, 1), "summary.plot()"])
+        return "\n".join([*text, *itertools.islice(shares, 1), "summary.plot()"])
 
     # --- pictures ---------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from sfumato.bases.statistics.moments import Moments
 from sfumato.bases.statistics.quantiles import Grid, QuantileBasis, Quantiles
 from sfumato.bases.statistics.sums import Given, Tally, Total
 from sfumato.bases.statistics.tree import QuantileTree
-from sfumato.bases.unit import in_words
+from sfumato.bases.unit import in_words, is_whole
 from sfumato.core.box import Categorical, Column, Date, Integer, Interval
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.dates import iso
@@ -159,8 +159,9 @@ class Figures:
 
     def edge_texts(self, place: int) -> tuple[str, ...] | None:
         """The same in words; None where the cells have names of their own, as categories and whole numbers have."""
-        edges = self.edges(place)
-        if edges is None or isinstance(self.release.box.columns[place], Integer):
+        edges, column, summary = self.edges(place), self.release.box.columns[place], self.release.summary
+        named = isinstance(summary, Tally) and summary.edges is not None and summary.edges[place] is not None
+        if edges is None or isinstance(column, Integer) or (named and is_whole(column)):
             return None
         return tuple(readable(dated(self.release.box.columns[place], float(edge)), 4) for edge in edges)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.checks import did_you_mean
+from sfumato.checks import near_miss
 from sfumato.core.box import Box, Categorical, Date
 from sfumato.dates import days_of_column
 from sfumato.errors import ParameterTypeError, SchemaError
@@ -56,7 +56,7 @@ def _read(box: Box, records: Any) -> Floats:
         there = _names(records)
         missing = [name for name in box.names if name not in there]
         if missing:
-            raise SchemaError(f"the records have no column {missing[0]!r}{did_you_mean(missing[0], there)}")
+            raise SchemaError(f"the records have no column {missing[0]!r}{near_miss(missing[0], there)}")
         columns = [
             days_of_column(records[name]) if isinstance(kind, Date) else column(records[name])
             for name, kind in zip(box.names, box.columns, strict=True)
@@ -187,7 +187,7 @@ def one_record(box: Box, record: Any) -> Any:
     if isinstance(record, Mapping):
         missing = [name for name in box.names if name not in record]
         if missing:
-            raise SchemaError(f"the record has no column {missing[0]!r}{did_you_mean(missing[0], record)}")
+            raise SchemaError(f"the record has no column {missing[0]!r}{near_miss(missing[0], record)}")
         return [record]
     values = list(record) if np.iterable(record) and not isinstance(record, bytes) else [record]
     if len(values) != box.dimension:

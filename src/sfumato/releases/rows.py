@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.unit import in_units
+from sfumato.bases.unit import in_units, is_whole
 from sfumato.checks import whole_number
-from sfumato.core.box import Box, Categorical, Column, Date, Integer, Periodic
+from sfumato.core.box import Box, Categorical, Column, Date
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,5 +108,5 @@ def _as_declared(kind: Column, values: Floats | Places) -> Any:
     values = kind.clean(values.astype(np.float64))
     if isinstance(kind, Date):
         return pa.array(in_units(kind, values), type=pa.timestamp("us", tz="UTC" if kind.zoned else None))
-    whole = isinstance(kind, Integer) or (isinstance(kind, Periodic) and kind.whole)
+    whole = is_whole(kind)
     return pa.array(values.astype(np.int64) if whole and np.abs(values).max(initial=0.0) < 2.0**62 else values)

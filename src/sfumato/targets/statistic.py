@@ -18,8 +18,9 @@ from sfumato.bases.statistics.moments import Moments
 from sfumato.bases.statistics.quantiles import Grid, Quantiles, check_level
 from sfumato.bases.statistics.sums import UNIT, Given, StatisticBasis, Tally, Total
 from sfumato.bases.statistics.tree import QuantileTree
+from sfumato.bases.unit import is_whole
 from sfumato.checks import as_written, did_you_mean, finite_number, one_of, positive_integer, positive_number, shown
-from sfumato.core.box import Box, Categorical, Date, Integer, Interval
+from sfumato.core.box import Box, Categorical, Date, Interval, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import NORMS, Certificate
 from sfumato.core.gaussian import noise_multiplier
@@ -222,6 +223,7 @@ class Statistic(Target):
         domain = self.domain(box)
         if self.what in NUMERIC:
             domain.intervals()
+            self._check_lines(domain)
         if self.what == "sum" and any(isinstance(kind, Date) for kind in domain.columns):
             raise ParameterError("dates have no sum; ask for their mean", parameter="column")
         if self.what in ("variance", "covariance") and float(np.max(domain.high / 2 - domain.low / 2)) > 1e150:
@@ -232,6 +234,16 @@ class Statistic(Target):
             raise ParameterError(f"{self.what} is of one column, got {list(domain.names)}; name one: column=...")
         if self.what == "histogram" or self.what == "proportions":
             self._cells(self._tally(domain), domain)  # refuses what does not fit
+
+    def _check_lines(self, domain: Box) -> None:
+        """Refuse columns that go round a circle, where sums and means of numbers say nothing."""
+        for name, kind in zip(domain.names, domain.columns, strict=True):
+            if isinstance(kind, Periodic) and self.what not in QUANTILES:  # which say so themselves
+                instead = "name other columns, or publish sf.KDE(), whose release has mean() round the circle"
+                raise ParameterError(
+                    f"column {name!r} goes round a circle, where a {self.what} of numbers says nothing: {instead}",
+                    parameter="column",
+                )
 
     def _tally(self, domain: Box) -> Tally:
         """The cells of a table: categories, bins, or between edges."""
@@ -251,7 +263,7 @@ class Statistic(Target):
                 if self.bins is not None:
                     raise ParameterError.of("edges", f"and bins cannot both say what the cells of {name!r} are")
                 sides = edges_within(kind, name, given[name])
-            elif isinstance(kind, Integer):
+            elif isinstance(kind, Interval) and is_whole(kind):
                 sides = whole_edges(kind, count, _EACH_ALONE if domain.dimension == 1 else _EACH_BESIDE)
             shape.append(count or BINS if sides is None else len(sides) - 1)
             edges.append(sides)

@@ -187,3 +187,81 @@ def test_collect_reads_its_key_before_it_collects(here, tmp_path):
     failed = here("local", "collect", "p.json", "reports", "--key", "no.pem", "--checkpoint", "c")
     failed.failed(3, "--key: ")
     assert not (tmp_path / "c").exists()
+
+
+# --- interrupts after the charge ---------------------------------------------------------------------------------
+
+
+def impatient(*_, **__):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_interrupting_the_rows_of_a_table_leaves_the_release(here, tmp_path, monkeypatch, ending):
+    name = {".csv": "to_csv", ".parquet": "to_parquet"}[ending]
+    monkeypatch.setattr(f"sfumato.releases.synthetic.table.TableRelease.{name}", impatient)
+    result = here(*COMMANDS["synthesize"], *ARGUMENTS, "--data", f"out/rows{ending}")
+    assert result.code == 130 and "published and is in out/r.sfumato" in result.err
+    assert os.listdir(tmp_path / "out") == ["r.sfumato"] and spent(tmp_path) == 1
+    sf.load(tmp_path / "out" / "r.sfumato")
+
+
+def test_interrupting_a_public_test_leaves_the_release(here, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.cli.public_errors.count_errors", impatient)
+    shutil.copy("cohort.csv", "open.csv")
+    result = here(*COMMANDS["classify"], *ARGUMENTS, "--public-test", "open.csv")
+    assert result.code == 130 and "published and is in out/r.sfumato" in result.err
+    sf.load(tmp_path / "out" / "r.sfumato")
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("place", ["pipeline._finish", "pipeline.nothing_there", "cli.delivery.Delivery._save"])
+def test_an_interrupt_between_noise_and_file_waits_for_the_file(here, tmp_path, monkeypatch, command, place):
+    """The signal comes once, while the release is worked out, looked at or written."""
+    import importlib
+
+    module, name = f"sfumato.{place}".rsplit(".", 1)
+    try:
+        owner = importlib.import_module(module)
+    except ModuleNotFoundError:
+        owner = delivery.Delivery
+    real, sent = getattr(owner, name), []
+
+    def once(*given, **how):
+        if not sent:
+            sent.append(True)
+            raise KeyboardInterrupt
+        return real(*given, **how)
+
+    monkeypatch.setattr(owner, name, once)
+    result = here(*command, *PAYING, "-o", "out/r.sfumato")
+    assert sent and result.code == 130 and "published and is in out/r.sfumato" in result.err, result.err
+    sf.load(tmp_path / "out" / "r.sfumato")
+
+
+def test_an_interrupt_before_the_noise_says_what_is_charged(here, tmp_path, monkeypatch):
+    monkeypatch.setattr("sfumato.pipeline.publish", impatient)
+    result = here(*COMMANDS["statistic"], *PAYING, "-o", "out/r.sfumato")
+    assert result.code == 130 and "entry 1 of account 'clinic' is charged and counts" in result.err
+    assert spent(tmp_path) == 1 and not os.listdir(tmp_path / "out")
+
+
+# --- one name for two files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("taken", "words"),
+    [
+        ("cohort.csv", "cohort.csv is the data"),
+        ("r.csv", "r.csv is the file of --output"),
+        ("out/../p.csv", "is the file of --report"),
+        ("b.csv", "b.csv belongs to the ledger"),
+        ("b.csv-wal", "--data must end in"),
+    ],
+)
+def test_rows_are_held_apart_before_the_charge(here, tmp_path, taken, words):
+    account = sf.Ledger(tmp_path / "b.csv").account("clinic", limit=sf.Privacy(epsilon=9.0))
+    paying = ("--epsilon", "1", "--ledger", "b.csv", "--account", "clinic")
+    outputs = ("-o", "r.csv", "--report", "p.csv", "--data", taken, "--force")
+    here(*COMMANDS["synthesize"], *paying, *outputs).failed(2, words)
+    assert not account.history()

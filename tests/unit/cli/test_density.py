@@ -226,6 +226,8 @@ def test_other_refusals(sfumato, here):
 def test_columns_with_bounds_and_kinds(files):
     box, by = public_box(["a:b:-1:2.5", "hour:0:24:periodic", "n:0:9:integer"], None, None, files / "cohort.csv")
     assert box == sf.Box({"a:b": (-1, 2.5), "hour": sf.Periodic(0, 24), "n": sf.Integer(0, 9)}) and by is None
+    box, _ = public_box(["hour:0:24:periodic:whole", "whole:0:9"], None, None, files / "cohort.csv")
+    assert box == sf.Box({"hour": sf.Periodic(0, 24, whole=True), "whole": (0, 9)})
 
 
 def test_columns_of_a_box_file(files):

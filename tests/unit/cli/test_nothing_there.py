@@ -81,7 +81,6 @@ def test_the_report_and_the_card_have_a_box(no_noise):
     ("command", "near"),
     [
         (("density", "people.csv", "--column", "agee:0:110", "--by", "sex=F,M"), "age"),
-        (("density", "people.parquet", "--column", "agee:0:110"), "age"),
         (("density", "people.csv", "--column", "ages", "--box", "box.toml"), "age"),
         (("density", "people.csv", "--column", "age:0:110", "--by", "sexx", "--box", "box.toml"), "sex"),
         (("density", "people.csv", "--column", "age:0:110", "--post", "simplx"), "simplex"),
@@ -89,17 +88,26 @@ def test_the_report_and_the_card_have_a_box(no_noise):
         (("regress", "people.csv", "--column", "age:0:110", "--response", "ofense:0:1"), "offense"),
         (("statistic", "people.csv", "mean", "agee", "--box", "box.toml"), "age"),
         (("statistic", "people.csv", "meen", "age", "--column", "age:0:110"), "mean"),
+        (("density", "people.csv", "--column", "age:0:110:integr"), "integer"),
+        (("summarize", "people.csv", "--column", "age:0:110:perodic"), "periodic"),
+        (("statistic", "people.csv", "histogram", "age", "--column", "age:0:110:periodic:hole"), "periodic:whole"),
+        (("density", "people.csv", "--column", "age:0:110", "--basis", "binnning:5"), "binning"),
+        (("density", "people.csv", "--column", "age:0:110", "--basis", "atuo"), "auto"),
     ],
 )
 def test_near_names(sfumato, here, command, near):
     sfumato(*command, *GRANT).failed(2, f"did you mean '{near}'?")
 
 
+def test_near_names_of_a_table_with_types(sfumato, here):
+    sfumato("density", "people.parquet", "--column", "agee:0:110", *GRANT).failed(2, "'age' is near: is one of the two")
+
+
 def test_near_names_of_groups_points_and_accounts(sfumato, here):
     sfumato("density", "people.csv", "--column", "age:0:110", "--by", "sex=F,Male", *GRANT, "-o", "two.sfumato")
     sfumato("evaluate", "two.sfumato", "people.csv", "--group", "male").failed(2, "did you mean 'Male'?")
     (here / "points.csv").write_text("agee\n50\n")
-    sfumato("evaluate", "two.sfumato", "points.csv", "--group", "F").failed(2, "did you mean 'agee'?")
+    sfumato("evaluate", "two.sfumato", "points.csv", "--group", "F").failed(2, "'agee' is near: is one")
     sf.Ledger(here / "budget.db").account("clinic-2026", limit=sf.Privacy(epsilon=3.0))
     asked = ("density", "people.csv", "--column", "age:0:110", *GRANT, "-o", "three.sfumato")
     sfumato("--ledger", "budget.db", "--account", "clinic2026", *asked).failed(4, "did you mean 'clinic-2026'?")
@@ -110,7 +118,7 @@ def test_near_names_of_new_records(sfumato, here):
     (here / "both.csv").write_text("age,bmi,sex\n" + "50,0.5,F\n30,0.2,M\n" * 200)
     assert sfumato("classify", "both.csv", *asked, *GRANT, "-o", "model.sfumato").code == 0
     (here / "new.csv").write_text("age,bmj\n50,0.5\n")
-    sfumato("predict", "model.sfumato", "new.csv").failed(2, "did you mean 'bmj'?")
+    sfumato("predict", "model.sfumato", "new.csv").failed(2, "'bmj' is near: is one")
 
 
 def test_a_number_of_rows_goes_with_a_plan(sfumato, here):

@@ -19,6 +19,10 @@ COMMANDS = {
     "regress": ("regress", "cohort.csv", "--response", "bp:60:220", "--column", "age:0:110", "--bandwidth", "12"),
     "statistic": ("statistic", "cohort.csv", "mean", "age", "--column", "age:0:110"),
     "summarize": ("summarize", "cohort.csv", "--column", "age:0:110", "--degree", "4"),
+    "synthesize": (
+        *("synthesize", "cohort.csv", "--column", "age:0:110", "--column", "bp:60:220"),
+        *("--column", "ill=no,yes", "--label", "ill"),
+    ),
 }
 WHERE = {
     "a folder that takes no files": ("--output", "closed/out.sfumato", "cannot be written"),

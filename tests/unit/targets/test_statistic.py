@@ -530,3 +530,31 @@ def test_edges_and_bins_exclude_each_other():
         sf.plan(sf.Statistic("histogram", "age", bins=3, edges=[18]), WHOLE, ROW, 10)
     with pytest.raises(ParameterError, match="edges are for a histogram, got what='mean'"):
         sf.Statistic("mean", "age", edges=[18])
+
+
+# --- circles ------------------------------------------------------------------------------------------------------
+
+HOURS = sf.Box({"hour": sf.Periodic(0, 24, whole=True), "age": (0, 110)})
+
+
+@pytest.mark.parametrize("what", ["sum", "mean", "variance", "covariance"])
+def test_a_circle_has_no_sum_and_no_mean_of_numbers(what, tmp_path):
+    account = sf.Ledger(tmp_path / "b.db").account("clinic", limit=sf.Privacy(epsilon=9.0))
+    data = {"hour": [23, 0, 1], "age": [20.0, 30.0, 40.0]}
+    with pytest.raises(ParameterError, match=r"'hour' goes round a circle.*sf\.KDE"):
+        sf.release(sf.Statistic(what), data, HOURS, sf.Privacy(epsilon=1.0), ledger=account)
+    assert not account.history()
+    sf.release(sf.Statistic(what, "age"), data, HOURS, sf.Privacy(epsilon=1.0))
+
+
+def test_every_whole_number_of_a_circle_has_a_cell(monkeypatch):
+    from sfumato.core import mechanism
+
+    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
+    hours = np.arange(24).repeat(np.arange(1, 25))
+    found = sf.release(sf.Statistic("histogram", "hour"), {"hour": hours + 24}, HOURS, sf.Privacy(epsilon=1.0))
+    assert found.value == pytest.approx(np.arange(1, 25)) and found.labels == [[str(hour) for hour in range(24)]]
+    late = sf.Statistic("histogram", "hour", edges=[6, 12, 18])
+    assert sf.release(late, {"hour": hours}, HOURS, sf.Privacy(epsilon=1.0)).labels == [
+        ["0 to 5", "6 to 11", "12 to 17", "18 to 23"]
+    ]

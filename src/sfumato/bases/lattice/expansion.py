@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.bases.unit import in_units, number_of, to_unit
+from sfumato.bases.unit import arcs, in_units, number_of, to_unit
 from sfumato.checks import did_you_mean, shown
 from sfumato.core.box import Box, Interval, Periodic
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError
@@ -115,15 +115,8 @@ def sub_boxes(box: Box, over: SubBox | None) -> list[tuple[Floats, Floats]]:
 
 def _pieces(name: str, kind: Interval, a: float, b: float) -> list[tuple[float, float]]:
     """A range of one column, cut where a circle's bounds meet."""
-    width = kind.high - kind.low
     if isinstance(kind, Periodic) and math.isfinite(a) and math.isfinite(b):
-        length = min(b - a, width) if b >= a else (b - a) % width
-        start = kind.low + (a - kind.low) % width
-        if length == width:
-            return [(kind.low, kind.high)]
-        if start + length <= kind.high:
-            return [(start, start + length)]
-        return [(start, kind.high), (kind.low, start + length - width)]
+        return arcs(kind, a, b)
     if not kind.low <= a <= b <= kind.high:
         got = f"({in_units(kind, a)}, {in_units(kind, b)})"
         raise OutsideBoxError(f"over[{name!r}] must be (low, high) within {kind.bounds}, got {got}")

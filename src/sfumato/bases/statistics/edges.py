@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.bases.unit import is_whole
 from sfumato.checks import finite_number, shown
-from sfumato.core.box import Integer, Interval
+from sfumato.core.box import Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 
 BINS = 10  # of a numeric column of which nothing is said
@@ -40,16 +41,22 @@ def edges_within(column: Interval, name: str, given: Any) -> tuple[float, ...]:
             "edges", f"must ascend within ({column.low:g}, {column.high:g}), the bounds of {name!r}, got {shown(given)}"
         )
     inner = [edge for edge in inner if column.low < edge < column.high]
-    if not isinstance(column, Integer):
+    if not is_whole(column):
         return (column.low, *inner, column.high)
-    halves = sorted({math.ceil(edge) - 0.5 for edge in inner})
-    return (column.low - 0.5, *halves, column.high + 0.5)
+    last = column.low + _values(column) - 0.5
+    halves = sorted({math.ceil(edge) - 0.5 for edge in inner} - {last})
+    return (column.low - 0.5, *halves, last)
 
 
-def whole_edges(column: Integer, count: int | None, most: int) -> tuple[float, ...]:
+def whole_edges(column: Interval, count: int | None, most: int) -> tuple[float, ...]:
     """Edges of cells that hold whole numbers, as many in each as can be; one in each of a column of few."""
-    values = round(column.high - column.low) + 1
+    values = _values(column)
     count = (values if values <= most else BINS) if count is None else count
     if count > values:
         raise ParameterError.of("bins", f"must be at most the column's {values} whole numbers, got {count}")
     return tuple(column.low - 0.5 + i * values // count for i in range(count + 1))
+
+
+def _values(column: Interval) -> int:
+    """How many whole numbers a column holds; a circle's upper bound is its lower one once more."""
+    return round(column.high - column.low) + (not isinstance(column, Periodic))

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
 from sfumato.bases.density.measure import to_simplex
-from sfumato.bases.unit import in_words
-from sfumato.core.box import Box, Categorical, Integer
+from sfumato.bases.unit import in_words, is_whole
+from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
 from sfumato.core.neighbours import rows_per_unit
@@ -262,7 +262,7 @@ class Tally(SumOfRecords):
         if sides is None:
             assert isinstance(column, Categorical)
             return [str(category) for category in column.categories]
-        if isinstance(column, Integer) and self.edges is not None and self.edges[axis] is not None:
+        if is_whole(column) and self.edges is not None and self.edges[axis] is not None:
             whole = [(math.ceil(a), math.ceil(b) - 1) for a, b in pairwise(sides)]
             return [f"{first:g}" if first == last else f"{first:g} to {last:g}" for first, last in whole]
         return [f"{in_words(column, a, 'g')} to {in_words(column, b, 'g')}" for a, b in pairwise(sides)]

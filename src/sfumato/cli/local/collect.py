@@ -19,7 +19,7 @@ from sfumato.cli.local.protocols import (
 )
 from sfumato.cli.options import Force, Output, Plot, Report, signing_key
 from sfumato.cli.output import facts, printable, show, working
-from sfumato.cli.publication import Outputs, check_writable, deliver
+from sfumato.cli.publication import Outputs, check_writable, illustrate
 from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -113,9 +113,8 @@ def _publish(
             f"there is nothing to publish: no report was taken, rejected: {told}; were they encoded with this protocol?"
         )
     with working(ctx, "working out the release"):
-        release = collector.release()
-    delivery = Delivery(ctx, release, outputs.release, key)
-    outputs = deliver(delivery, outputs)
+        delivery = Delivery.of(ctx, collector.release, outputs.release, key)
+    release, outputs = delivery.release, illustrate(delivery, outputs)
     taken = f"{collector.reports:,}" + (f" ({collector.reports - before:,} of them new)" if before else "")
     files = outputs.lines()
     files += [] if checkpoint is None else [f"{checkpoint}  the checkpoint, to go on from"]

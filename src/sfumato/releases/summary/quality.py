@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import erf
 
 from sfumato.bases.moments.quadrature import line_coefficients, nested_axis
-from sfumato.core.box import Categorical, Interval
+from sfumato.core.box import Categorical, Interval, Periodic
 from sfumato.core.calibration import NoiseLaw
 from sfumato.releases.summary.answers import half_widths
 from sfumato.releases.summary.summary import SummaryRelease
@@ -73,6 +73,11 @@ def verdict(error: float) -> str:
 def numeric(release: SummaryRelease) -> tuple[int, ...]:
     """The positions of numeric columns."""
     return tuple(j for j, kind in enumerate(release.box.columns) if isinstance(kind, Interval))
+
+
+def lines(release: SummaryRelease) -> tuple[int, ...]:
+    """The positions of numeric columns that do not go round a circle: those that have means and correlations."""
+    return tuple(j for j in numeric(release) if not isinstance(release.box.columns[j], Periodic))
 
 
 def categorical(release: SummaryRelease) -> tuple[int, ...]:

@@ -14,16 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
 
 from sfumato.bases.moments.cosine import IndexSet
 from sfumato.bases.moments.quadrature import LARGEST_TENSOR, Axis, Query, line_coefficients, nested_axis, to_user
 from sfumato.bases.unit import as_numbers, number_of
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_number, probability, shown
-from sfumato.core.box import Box, Categorical, Date, Interval
+from sfumato.core.box import Box, Categorical, Date, Interval, Periodic
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.summary.answers import Answer
-from sfumato.releases.summary.edges import Range
+from sfumato.releases.summary.edges import Range, ends_of, soft_ends, softened
 from sfumato.releases.summary.models import Model, fit_linear, fit_logistic, nearest_measure
 
 Floats = NDArray[np.float64]
@@ -73,26 +72,29 @@ class Questions(ABC):
     # --- polynomials --------------------------------------------------------------------------------------
 
     def mean(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The mean of each numeric column, in its units: an answer of arrays, or of numbers for one name."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The mean of each column of a line, in its units: an answer of arrays, or of numbers for one name.
+
+        A circle has none, and no variance or correlation: by default it is left out.
+        """
+        names = [self.box.names[j] for j in self._lines(columns)]
         found = self._polynomials([{name: 1} for name in names], confidence)
         return found.each(_first) if isinstance(columns, str) else found
 
     def product(self, columns: Sequence[str], confidence: float = 0.95) -> Answer:
         """The mean of the product of columns, in their units."""
         columns = [columns] if isinstance(columns, str) else list(columns)
-        self._numeric(columns)
+        self._lines(columns)
         return self._polynomials([dict.fromkeys(columns, 1)], confidence).each(_first)
 
     def variance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The variance of each numeric column."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The variance of each column of a line."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         found = self._covariances([(name, name) for name in names], confidence)
         return found.each(_first) if isinstance(columns, str) else found
 
     def covariance(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The covariance matrix of the numeric columns."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The covariance matrix of the columns of a line."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         first, second = np.triu_indices(len(names))
         pairs = [(names[i], names[j]) for i, j in zip(first, second, strict=True)]
         block = max(1, _HELD // (4 * self.indices.size))  # a few arrays of weights are held for each pair
@@ -106,8 +108,8 @@ class Questions(ABC):
         return Answer(matrix("value"), matrix("error"), matrix("noise_sd"), matrix("approximation"), confidence)
 
     def correlation(self, columns: Any = None, confidence: float = 0.95) -> Answer:
-        """The correlation matrix of the numeric columns, with limits that follow from those of the covariances."""
-        names = [self.box.names[j] for j in self._numeric(columns)]
+        """The correlation matrix of the columns of a line, with limits that follow from those of the covariances."""
+        names = [self.box.names[j] for j in self._lines(columns)]
         third = 1 - (1 - probability("confidence", confidence)) / 3  # a covariance and two variances, all at once
         matrix = self.covariance(names, third)
         spread = np.diag(matrix.value)
@@ -137,6 +139,16 @@ class Questions(ABC):
             Box({self.box.names[j]: self.box.columns[j] for j in found}).intervals()  # refuses categories
         if not found:
             raise ParameterError("the summary has no numeric columns")
+        return found
+
+    def _lines(self, columns: Any) -> tuple[int, ...]:
+        """Numeric columns that do not go round a circle, refusing those that do."""
+        circles = [j for j in self._numeric(columns) if isinstance(self.box.columns[j], Periodic)]
+        if circles and columns is not None:
+            raise circular(self.box, self.box.names[circles[0]])
+        found = tuple(j for j in self._numeric(columns) if j not in circles)
+        if not found:
+            raise circular(self.box, self.box.names[circles[0]])
         return found
 
     def _polynomials(self, powers: Sequence[Mapping[str, int]], confidence: float) -> Answer:
@@ -201,7 +213,7 @@ class Questions(ABC):
         conditions
             For a categorical column a category, or a list of them (exact); for a numeric column a range
             ``(low, high)``, either of which may be None (soft: a Gaussian edge, so that the question is a smooth one;
-            none where it is at or beyond the column's bounds).
+            none where it is at or beyond the column's bounds). Of a circle ``(22, 4)`` goes through the bounds.
         softness
             The deviation of soft edges in the column's units: a number, or a mapping from names; by default as sharp as
             the summary can follow. ``0``: hard edges. The value then is the share that the nearest measure has there
@@ -252,9 +264,7 @@ class Questions(ABC):
         if isinstance(kind, Categorical):
             wanted = condition if isinstance(condition, list | tuple | set) else [condition]
             return np.array([float(category in wanted) for category in kind.categories])
-        arc, edges = self._range(name, condition), np.linspace(0, math.pi, count + 1)
-        overlap = np.minimum(edges[1:], arc.high) - np.maximum(edges[:-1], arc.low)
-        return np.asarray(np.clip(overlap * count / math.pi, 0.0, 1.0))
+        return self._range(name, condition).within(count)
 
     def _softness(self, name: str, softness: Any = None) -> float:
         """The deviation of soft edges of a column: as asked for, or as sharp as the summary can follow."""
@@ -268,9 +278,8 @@ class Questions(ABC):
         """A condition on a column as a range; of categories, one without edges."""
         kind = self.box.columns[self.box.names.index(name)]
         if isinstance(kind, Interval):
-            ends = [None if end is None else _edge(kind, name, end) for end in condition]
-            return Range.of(ends, (kind.low, kind.high))
-        return Range.of((None, None), (0.0, 1.0))
+            return Range.of(_ranges(kind, name, condition), (kind.low, kind.high))
+        return Range.of([(None, None)], (0.0, 1.0))
 
     def _sharp(
         self, conditions: Mapping[str, Any], edges: Mapping[str, Range], confidence: float
@@ -364,18 +373,10 @@ class Questions(ABC):
                     )
             chosen = [i for i, category in enumerate(kind.categories) if category in wanted]
             return np.asarray(nested_axis(len(kind.categories)).transform[:, chosen].sum(axis=1)[None, :]), True
-        if not isinstance(condition, list | tuple) or len(condition) != 2:
-            raise ParameterTypeError(
-                f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
-            )
+        low, high, around = soft_ends(kind, _ranges(kind, name, condition))
         width = self._softness(name, softness)
         nodes, seen = self._nodes(place, width)
-        value = np.ones(1)
-        for end, bound, sign in zip(condition, (kind.low, kind.high), (1, -1), strict=True):
-            edge = bound if end is None else _edge(kind, name, end)
-            if sign * (edge - bound) > 0:  # beyond the bounds there is nobody to be told apart
-                value = value * (1 + sign * erf((nodes - edge) / (math.sqrt(2) * width))) / 2
-        return line_coefficients(np.broadcast_to(value, nodes.shape)[None, :]), seen
+        return line_coefficients(softened(nodes, low, high, width, around)[None, :]), seen
 
     def _separable(
         self, places: Sequence[int], axes: Sequence[Floats], largest: float = math.inf, seen: bool = True
@@ -426,7 +427,7 @@ class Questions(ABC):
             For ``"linear"`` a numeric column; for ``"logistic"`` a categorical one with two categories, of which the
             second is the one whose probability is modelled.
         columns
-            The numeric columns to predict from; by default all others.
+            The numeric columns to predict from; by default all others that do not go round a circle.
         ridge
             The penalty on squared slopes, of columns scaled to [-1, 1]; by default as large as the noise suggests.
         """
@@ -437,11 +438,36 @@ class Questions(ABC):
         if response in names:
             raise ParameterError(f"the response {response!r} must not be among the columns {names}")
         if columns is None:
-            names = [n for n in names if isinstance(self.box.columns[self.box.names.index(n)], Interval)]
-        self._numeric(names)
+            kinds = dict(zip(self.box.names, self.box.columns, strict=True))
+            names = [n for n in names if isinstance(kinds[n], Interval) and not isinstance(kinds[n], Periodic)]
+        self._lines([*names, response] if kind == "linear" else names)
         if ridge is not None:
             positive_number("ridge", ridge)
         return (fit_linear if kind == "linear" else fit_logistic)(self, response, names, ridge)
+
+
+def circular(box: Box, name: str) -> ParameterError:
+    """What to ask instead of a mean, a spread or a product of numbers that go round a circle."""
+    kind = box.columns[box.names.index(name)]
+    assert isinstance(kind, Periodic)
+    turn, morning = 2 * math.pi / (kind.high - kind.low), kind.low + (kind.high - kind.low) / 4
+    angle = f"{turn:.6g} * ({name} - {kind.low:g})"
+    return ParameterError(
+        f"column {shown(name)} goes round a circle, where a mean of numbers says nothing: ask for shares, such as "
+        f"share({{{name!r}: ({kind.high:g}, {morning:g})}}), or for the two parts of the mean direction: "
+        f"answer('mean(cos({angle}))') and answer('mean(sin({angle}))')",
+        parameter="columns",
+    )
+
+
+def _ranges(kind: Interval, name: str, condition: Any) -> list[tuple[float, float]]:
+    """The range of a condition, in two parts where it goes through a circle's bounds."""
+    if not isinstance(condition, list | tuple) or len(condition) != 2:
+        raise ParameterTypeError(
+            f"the condition on column {shown(name)} must be a range (low, high), got {shown(condition)}"
+        )
+    low, high = (None if end is None else _edge(kind, name, end) for end in condition)
+    return ends_of(kind, name, low, high)
 
 
 def _edge(kind: Interval, name: str, end: Any) -> float:

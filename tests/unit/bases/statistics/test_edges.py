@@ -1,5 +1,6 @@
 """Edges of a histogram's cells: those of the caller, and those between whole numbers."""
 
+import numpy as np
 import pytest
 
 import sfumato as sf
@@ -32,6 +33,8 @@ def test_edges_come_back_from_plain_data():
         (sf.Box({"x": (0, 10)}).columns[0], [0, 5, 10], (0, 5, 10)),
         (AGES.columns[0], [3, 5], (-0.5, 2.5, 4.5, 9.5)),
         (AGES.columns[0], [0, 2.2, 2.9], (-0.5, 2.5, 9.5)),
+        (sf.Periodic(0, 7, whole=True), [2, 5], (-0.5, 1.5, 4.5, 6.5)),
+        (sf.Periodic(0, 7, whole=True), [2, 6.2, 6.7], (-0.5, 1.5, 6.5)),  # 7 is 0
     ],
 )
 def test_edges_lie_within_the_bounds_and_between_whole_numbers(column, given, found):
@@ -64,3 +67,10 @@ def test_edges_belong_to_numeric_columns():
             given_edges(edges, ["a", "c"])
     with pytest.raises(ParameterError, match="bins must be at most the column's 10 whole numbers, got 11"):
         whole_edges(AGES.columns[0], 11, 200)
+
+
+def test_whole_numbers_round_a_circle_have_a_cell_each():
+    hours = whole_edges(sf.Periodic(0, 24, whole=True), None, 200)
+    assert hours == tuple(np.arange(25) - 0.5) and Tally("histogram", (24,), False, (hours,)).labels(
+        sf.Box({"hour": sf.Periodic(0, 24, whole=True)})
+    ) == [[str(hour) for hour in range(24)]]
