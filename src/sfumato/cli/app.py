@@ -177,7 +177,7 @@ app.command(
     epilog=examples(
         "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --label ill --rows 10000 --data made-up.parquet",
         "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --shares means=0.7,norm=0.3 --report table.html",
-        "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --label ill --rows 10000 --plan",
+        "sfumato synthesize cohort.csv --box columns.toml --epsilon 1 --label ill --expected-rows 20000 --plan",
     )
 )(synthesize.synthesize)
 app.command(

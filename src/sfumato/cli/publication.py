@@ -203,17 +203,18 @@ class Assumed(NamedTuple):
 
     rows: int
     said: bool
+    option: str = "--rows"
 
     @classmethod
-    def of(cls, rows: int | None, expected: int | None) -> Assumed:
-        """Those of ``--rows``, or of ``--expected-rows``, or a round number."""
+    def of(cls, rows: int | None, expected: int | None, option: str = "--rows") -> Assumed:
+        """Those of ``--rows``, or of ``--expected-rows``, or a round number; ``option`` says it otherwise."""
         for name, number in (("rows", rows), ("expected_rows", expected)):
             if number is not None:
                 return cls(positive_integer(name, number), True)
-        return cls(_ROWS, False)
+        return cls(_ROWS, False, option)
 
     def __str__(self) -> str:
-        return f"{self.rows:,} rows{'' if self.said else ', which is assumed: say how many with --rows N'}"
+        return f"{self.rows:,} rows{'' if self.said else f', which is assumed: say how many with {self.option} N'}"
 
 
 def check_planned(rows: int | None, plan: bool) -> None:

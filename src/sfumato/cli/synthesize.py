@@ -27,6 +27,11 @@ MadeRows = Annotated[
     int | None, typer.Option("--rows", metavar="N", help="How many rows the table has; else as many as the data.")
 ]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Which rows; else any.")]
+ExpectedRows = Annotated[
+    int | None,
+    typer.Option("--expected-rows", metavar="N",
+                 help="With --plan: for how many records, else 10,000; a public guess, where their number is private."),
+]  # fmt: skip
 Rows = Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Also write the rows: a .parquet or a .csv.")]
 
 
@@ -44,7 +49,7 @@ def synthesize(
     seed: Seed = None,
     neighbours: options.Neighbours = "replace",
     person: options.PersonColumn = None,
-    expected_rows: options.Rows = None,
+    expected_rows: ExpectedRows = None,
     output: options.Output = Path("table.sfumato"),
     made: Rows = None,
     report: options.Report = None,
@@ -66,7 +71,7 @@ def synthesize(
     with working(ctx, "looking whether there is room for so many moments"):
         order = _order(data, domain, privacy, target)
     if plan:
-        show_plan(ctx, order, Assumed.of(rows, expected_rows), _described)
+        show_plan(ctx, order, Assumed.of(None, expected_rows, "--expected-rows"), _described)
         return
     if made is not None and made.suffix not in (".parquet", ".csv"):
         raise ParameterError(f"--data must end in .parquet or .csv, got {made}")

@@ -276,5 +276,6 @@ def noise_facts(law: NoiseLaw) -> dict[str, Any]:
         "scale": readable(law.deviation, 4),
         "spread": readable(noise_deviation(law), 3),
         "size": f"{law.size:,}",
+        "blocks": len(law.certificate.blocks),
         "exponent": str(law.exponent).replace("-", "\N{MINUS SIGN}"),
     }

@@ -18,6 +18,7 @@ from sfumato.bases.synthetic.blocks import (
     layout_of,
 )
 from sfumato.bases.synthetic.contributions import add_block
+from sfumato.bases.synthetic.model import check_fit
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_integer, shown, whole_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
@@ -130,6 +131,7 @@ class TableMoments(Target):
         if box.max_norm is not None:
             raise ParameterError("a table reads columns one at a time: a box with max_norm has no meaning here",
                                  parameter="box")  # fmt: skip
+        check_fit(box, self.label)
         given = {word for word, share in self.shares if share > 0} if self.shares != "auto" else set()
         sizes = block_sizes(box, self.label, LARGEST_ORDER)
         wanted = sum(sum(sizes[word]) for word in WORDS if word in given | {"means"})

@@ -46,10 +46,21 @@ def test_for_programs_and_as_csv(sfumato, here):
 
 def test_a_plan_reads_nothing(sfumato, here):
     (here / "cohort.csv").write_text("age,sex\n")
-    result = sfumato(*ASK, "--label", "sex", "--rows", "10000", "--plan")
+    result = sfumato(*ASK, "--label", "sex", "--expected-rows", "5000", "--plan")
     assert result.code == 0, result.err
-    assert "no record was read" in result.out and "10,000 rows" in result.out
+    assert "no record was read" in result.out and "5,000 rows" in result.out
     assert not (here / "table.sfumato").exists()
+
+
+def test_a_plan_is_for_records_and_not_for_rows_that_are_made_up(sfumato, here):
+    """As many rows as one likes cost nothing: they once made the plan's errors as small as one liked."""
+    plans = [
+        json.loads(sfumato(*ASK, "--plan", "--json", *more).out)
+        for more in ((), ("--rows", "9"), ("--rows", "1000000"), ("--expected-rows", "1000000"))
+    ]
+    errors = [plan["mean_noise_error"] for plan in plans]
+    assert errors[0] == errors[1] == errors[2] == pytest.approx(100 * errors[3], rel=0.02)
+    assert "which is assumed: say how many with --expected-rows N" in sfumato(*ASK, "--rows", "9", "--plan").out
 
 
 @pytest.mark.parametrize("wrong", [

@@ -14,17 +14,18 @@ import pytest
 import sfumato as sf
 from sfumato import pages
 from sfumato.bases.lattice.expansion import Expansion
-from sfumato.core.calibration import calibrate
+from sfumato.core.calibration import NOISES, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import MissingExtraError, ParameterError
-from sfumato.faces import function
+from sfumato.faces import face_of, function
 from sfumato.faces.function import FunctionFace
+from sfumato.faces.promise import noise_facts
 from sfumato.pages import card, render
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("jinja2")
+jinja2 = pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
 LINE = sf.Box({"age": (0, 110)})
@@ -485,3 +486,40 @@ def test_the_card_needs_no_extra_and_is_escaped(monkeypatch):
 
 def test_the_card_shows_no_coefficient():
     assert "0.84" not in card(make())
+
+
+# --- what is said of noise ----------------------------------------------------------------------------------------
+
+LAWS = {
+    "laplace": "received noise of its own from a Laplace (double exponential) law of scale",
+    "gaussian": "received noise of its own from a normal (Gaussian) law with standard deviation",
+    "linf": "received one random vector, with a density proportional to exp(&minus;m",
+    "l2": "where r is its Euclidean length",
+    "blocks": "stand in 2 blocks. Each block received a random vector of its own",
+    "zero-sum": "where t is the sum of the sizes of its entries plus the size of their sum",
+}
+
+
+def told(kind):
+    """The page of a release whose noise is said to be of this kind; only its law is looked at."""
+    release = make()
+    law = replace(release.law, kind=kind)
+    if kind == "blocks":
+        law = replace(law, certificate=Certificate("l1-linf", 2, "replace", "proved", "blocks", -9, blocks=(2, 2)))
+    facts = {**pages.facts(face_of(release), "release"), "noise": noise_facts(law), "pictures": []}
+    return pages._template("function").render(facts)
+
+
+@pytest.mark.parametrize("kind", NOISES)
+def test_a_page_names_its_law_and_no_other(kind):
+    """Laws without words of their own were once called K-norm noise of Euclidean length."""
+    text = words(told(kind))
+    assert [one for one, said in LAWS.items() if said in text] == [kind]
+    assert ("in the root mean square over all blocks" in text) == (kind == "blocks")
+
+
+def test_a_law_without_words_is_an_error_and_no_other_law():
+    facts = {**pages.facts(face_of(make()), "release"), "pictures": []}
+    facts["noise"] = {**facts["noise"], "kind": "cauchy"}
+    with pytest.raises(jinja2.UndefinedError):
+        pages._template("function").render(facts)

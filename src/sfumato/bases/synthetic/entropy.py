@@ -2,7 +2,8 @@
 
 The dual is convex, and the noise's variance is a ridge in it: moments that noise alone could have made pull at nothing.
 Newton's steps are shortened until they help, for each column by itself: plain ones diverge where a column sits at a
-bound. Everything here is computed from public numbers.
+bound. Where no length helps, the density is so narrow that its curvature says nothing a step further on: curvature is
+added then, tenfold until a step helps again. Everything here is computed from public numbers.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_STEPS = 60  # of Newton
+_STEPS = 200  # of Newton, at most; a dozen are usual
+_NEAR = 1e-12  # what a step must promise to be taken
 _HALVINGS = 12
+_DAMPED = 1e-3  # the curvature, in parts of its diagonal, that is added where no step helps; then ten times as much
 _LEAST_RIDGE = 1e-7  # of moments without noise; a density has no infinite slopes
 _RARE = 1e-3  # the least weight of a class
 _STEEPEST = 60.0  # curvature that all columns may have in common
@@ -58,31 +61,34 @@ def densities(moments: Moments, start: Floats | None = None) -> tuple[Floats, Fl
     problem = _Dual(moments)
     at = np.zeros((problem.columns, problem.size)) if start is None else start
     value, slope, curvature = problem.at(at)
+    damping, diagonal = np.zeros(problem.columns), np.arange(problem.size)
     for _ in range(_STEPS):
+        curvature[:, diagonal, diagonal] *= 1 + damping[:, None]
         move: Floats = np.asarray(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0], dtype=np.float64)
         promised = (move * slope).sum(axis=1)
-        if promised.max() < 1e-12:
+        if promised.max() < _NEAR:
             break
-        at, value = _shortened(problem.value, at, move, value, promised)
+        at, value, helped = _shortened(problem.value, at, move, value, promised)
+        damping = np.where(helped, np.where(damping > _DAMPED, damping / 10, 0.0), np.maximum(10 * damping, _DAMPED))
         _, slope, curvature = problem.at(at)
     return problem.weights(at), at
 
 
 def _shortened(
     of: Callable[[Floats], Floats], at: Floats, move: Floats, value: Floats, promised: Floats
-) -> tuple[Floats, Floats]:
-    """A step for each column, halved until it brings a part of what it promises."""
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """A step for each column, halved until it brings a part of what it promises; and whether one did."""
     length = np.ones(len(at))
     for _ in range(_HALVINGS):
         new = at - length[:, None] * move
         reached = of(new)
-        bad = ~(reached <= value - 0.1 * length * promised)
-        if not bad.any():
-            return new, reached
-        length = np.where(bad, length / 2, length)
-    length = np.where(bad, 0.0, length)
+        helps = reached <= value - 0.1 * length * promised
+        if helps.all():
+            return new, reached, helps
+        length = np.where(helps, length, length / 2)
+    length = np.where(helps, length, 0.0)
     new = at - length[:, None] * move
-    return new, of(new)
+    return new, of(new), helps
 
 
 class _Dual:

@@ -14,16 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.density.measure import to_simplex
-from sfumato.bases.synthetic.blocks import Layout, TableBlocks, layout_of, marks_of
+from sfumato.bases.synthetic.blocks import LARGEST_ORDER, Layout, TableBlocks, layout_of, marks_of
 from sfumato.bases.synthetic.contributions import chebyshev, half_turn
 from sfumato.bases.synthetic.entropy import Moments, common_curvature, densities
 from sfumato.bases.synthetic.noisy import Noisy
 from sfumato.core.box import Box, Categorical, Interval
+from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
 _CELLS = 160  # of a line, evenly spaced in angle
 _HOURS = 96  # of a circle
+_COPIES = 5  # of a density and of a curvature, while they are sought
+LARGEST_FIT = 2**27  # numbers that a fit may hold at once: a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,22 @@ class _Shrunk:
 
     means: Floats
     unsure: Floats
+
+
+def check_fit(box: Box, label: str | None) -> None:
+    """Refuse a box of so many classes and columns that their densities would not fit into memory."""
+    layout = layout_of(box, label)
+    classes = 1 if label is None else len(box.columns[box.names.index(label)].categories)  # type: ignore[union-attr]
+    lines = len(layout.many) * (classes * _CELLS + (classes + LARGEST_ORDER - 1) ** 2)
+    alone = 2 * classes if layout.few or layout.circles else 0  # coefficients of a column by itself
+    marks = max((len(box.columns[i].categories) for i in layout.groups), default=0)  # type: ignore[union-attr]
+    needed = _COPIES * (lines + alone * (alone + _HOURS) + classes * marks)
+    if needed > LARGEST_FIT:
+        raise ParameterError.of(
+            "box",
+            f"has {classes:,} classes and {box.dimension:,} columns: their densities would take about {needed:,} "
+            f"numbers, more than {LARGEST_FIT:,}; give fewer columns, or a label of fewer classes",
+        )
 
 
 def law_of(noisy: Noisy, basis: TableBlocks, box: Box) -> TableLaw:

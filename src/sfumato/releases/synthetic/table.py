@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.synthetic.blocks import TableBlocks, blocks_from_json
-from sfumato.bases.synthetic.model import TableLaw, law_of
+from sfumato.bases.synthetic.model import TableLaw, check_fit, law_of
 from sfumato.bases.synthetic.noisy import Noisy, read_numbers
 from sfumato.checks import did_you_mean, one_of, shown, whole_number
 from sfumato.codec import decode_rows, exact_keys
@@ -152,6 +152,7 @@ class TableRelease(Shown, Release):
         exact_keys(arrays, {"numbers"}, "the file")
         basis, law, promised = blocks_from_json(fields["basis"]), common["law"], common["guarantee"]
         check_label(basis.label, box)
+        check_fit(box, basis.label)
         size, records = basis.size(box), fields["records"]
         public = (promised.neighbours, promised.unit) == ("replace", "row")
         if (records is not None) != public or decode_rows(records, promised) != records:

@@ -56,6 +56,50 @@ def test_moments_that_noise_could_have_made_pull_at_nothing():
     assert usual[0, 0] == pytest.approx(bent / bent.sum(), abs=1e-6)
 
 
+def _hard_columns(order):
+    """Means of ``T_1, ..., T_order`` of columns with an atom, at a bound or inside, and of skewed ones."""
+    even = (np.arange(2000) + 0.5) / 2000
+    columns = {
+        "skewed": -1 + 2 * even**12,
+        "steep": np.clip(-1 + 0.02 / (1.001 - even), -1, 1),
+        "at a bound": np.full(2000, -1.0),
+        "inside": np.full(2000, 0.2),
+        "two atoms": np.where(even < 0.78, -1.0, np.where(even < 0.91, 0.0, 1.0)),
+        "rare end": np.where(even < 0.99, -1.0, 1.0),
+        "atom and rest": np.where(even < 0.9, -0.98, 2 * even - 1),
+    }
+    return {name: np.stack([x, *chebyshev(x, order)]).mean(axis=1) for name, x in columns.items()}
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("unsure", [1e-9, 1e-5])
+def test_skewed_and_atomic_columns_have_their_moments_at_every_order(order, unsure):
+    """Where no shorter step helped, a column once stayed where it was for good: means .3 off."""
+    wanted, shapes = np.stack(list(_hard_columns(order).values())), np.stack(chebyshev(X, order))
+    weights, at = densities(
+        Moments(BASE, X[None, :], shapes, np.ones(1), wanted[:, None, :1], np.array([unsure]), wanted[:, 1:],
+                np.full(order - 1, unsure), np.zeros(order - 1))
+    )  # fmt: skip
+    found = weights[:, 0] @ np.vstack([X, shapes]).T
+    ridge = at * max(unsure, 1e-7)  # what the minimum of the dual leaves, exactly
+    assert found + ridge == pytest.approx(wanted, abs=1e-4)
+    assert found == pytest.approx(wanted, abs=0.01)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_classes_share_a_hard_shape(order):
+    shares, shapes = np.array([0.8, 0.15, 0.05]), np.stack(chebyshev(X, order))
+    moments = np.stack(list(_hard_columns(order).values()))
+    means = np.clip(moments[:, :1] + np.array([0.0, 0.01, -0.03]), -1, 1)
+    weights, at = densities(
+        Moments(BASE, X[None, :], shapes, shares, means[:, :, None], np.full(3, 1e-4), moments[:, 1:],
+                np.full(order - 1, 1e-4), np.zeros(order - 1))
+    )  # fmt: skip
+    own, common = at[:, :3], at[:, 3:]
+    assert weights @ X + 1e-4 * own == pytest.approx(means, abs=1e-4)
+    assert np.einsum("dkg,hg,k->dh", weights, shapes, shares) + 1e-4 * common == pytest.approx(moments[:, 1:], abs=1e-4)
+
+
 def test_several_columns_are_what_each_is_alone():
     means = [[0.1, 0.2], [-0.95, -0.2], [0.0, 0.9]]
     together, _ = densities(problem(means, [0.5, 0.5]))

@@ -1,11 +1,14 @@
 """Synthetic tables: rows that have what was published, files, and what is refused."""
 
+import tracemalloc
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 import sfumato as sf
+from sfumato.bases.synthetic import model
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
 from sfumato.faces import face_of
 from sfumato.releases.synthetic.rows import moved
@@ -167,6 +170,39 @@ def test_a_box_needs_columns_beside_the_label_and_room_for_its_pairs():
     wide = sf.Box({f"x{i}": (0, 1) for i in range(1600)})
     with pytest.raises(ParameterError, match="too wide"):
         sf.synthesize("no.csv", wide, PURE, shares={"means": 0.5, "pairs": 0.5})
+
+
+@pytest.mark.parametrize("columns", [
+    {f"x{i}": (0, 1) for i in range(300)}, {"hour": sf.Periodic(0, 24)}, {"kids": sf.Integer(0, 5)},
+])  # fmt: skip
+def test_a_fit_beyond_memory_is_refused_before_anything_is_read(columns):
+    """Few enough numbers are published; but their densities, and curvatures of classes squared, would fill memory."""
+    box = sf.Box({**columns, "c": sf.Categorical(range(3000))})
+    with pytest.raises(ParameterError, match=r"3,000 classes and .* columns: their densities") as caught:
+        sf.synthesize("there is no such file.csv", box, PURE, label="c", shares={"means": 1.0})
+    assert caught.value.parameter == "box"
+
+
+@pytest.mark.parametrize(("classes", "columns"), [(20, 60), (2, 150)])
+def test_what_a_fit_holds_is_what_is_counted(monkeypatch, classes, columns):
+    """The peak of memory, traced, is below what the limit is compared with, and above a third of it."""
+    box = sf.Box({**{f"x{i}": (0, 1) for i in range(columns)}, "h": sf.Periodic(0, 24),
+                  "c": sf.Categorical(range(classes))})  # fmt: skip
+    rng = np.random.default_rng(1)
+    data = {name: rng.random(3000) for name in box.names} | {"c": rng.integers(0, classes, 3000).astype(float)}
+    release = sf.synthesize(data, box, QUIET, label="c", shares={"means": 0.5, "norm": 0.1, "spreads": 0.4})
+    assert release.basis.order == 4
+    tracemalloc.start()
+    try:
+        model.law_of(release.noisy, release.basis, release.box)
+        peak = tracemalloc.get_traced_memory()[1] / 8
+    finally:
+        tracemalloc.stop()
+    monkeypatch.setattr(model, "LARGEST_FIT", 3 * peak)
+    model.check_fit(box, "c")
+    monkeypatch.setattr(model, "LARGEST_FIT", peak)
+    with pytest.raises(ParameterError, match="their densities"):
+        model.check_fit(box, "c")
 
 
 def test_moving_keeps_class_means_and_meets_products():
