@@ -22,7 +22,8 @@ from sfumato.core import mechanism
 from sfumato.core.whole import Wide
 from sfumato.engines import memory
 from sfumato.engines.memory import MemoryEngine
-from sfumato.engines.tables import Table, open_table
+from sfumato.engines.table import Table
+from sfumato.engines.tables import open_table
 from sfumato.pipeline import _number_of
 from sfumato.targets.bounds import Bounds
 

@@ -25,7 +25,7 @@ from sfumato.cli.output import late
 from sfumato.core.box import Box
 from sfumato.core.neighbours import Unit
 from sfumato.engines.memory import MemoryEngine, MemoryRecords
-from sfumato.engines.tables import Columns, Schema, Table
+from sfumato.engines.table import Columns, Schema, Table
 from sfumato.steps import watched
 
 

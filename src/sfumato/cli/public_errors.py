@@ -15,7 +15,8 @@ from sfumato.cli.publication import Order
 from sfumato.cli.records import open_records
 from sfumato.core.box import Categorical
 from sfumato.engines.cells import positions
-from sfumato.engines.tables import Table, open_table
+from sfumato.engines.table import Table
+from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError
 from sfumato.faces.base import Facts
 from sfumato.faces.tested import PublicTest

@@ -15,7 +15,8 @@ from sfumato.checks import near_miss
 from sfumato.core.box import Box, Categorical, Periodic
 from sfumato.engines.cells import positions
 from sfumato.engines.files import Csv, File, check_header, open_file
-from sfumato.engines.tables import Table, open_table
+from sfumato.engines.table import Table
+from sfumato.engines.tables import open_table
 from sfumato.errors import SchemaError
 
 Floats = NDArray[np.float64]

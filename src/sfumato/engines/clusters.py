@@ -13,7 +13,8 @@ from sfumato.core.neighbours import Unit
 from sfumato.core.whole import Sealed
 from sfumato.engines.files import Csv, File, ParquetFile, open_file
 from sfumato.engines.passes import Integers, Pass, Values
-from sfumato.engines.tables import Columns, check_names, declarations, open_table
+from sfumato.engines.table import Columns
+from sfumato.engines.tables import check_names, declarations, open_table
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import SENTENCES, VERSIONS, Answer, Piece, schema_of
 from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError, SchemaError, SfumatoError

@@ -14,7 +14,7 @@ from sfumato.engines.contents import Contents, contents_of_parts
 from sfumato.engines.memory import rows_at_once
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import bundle, chosen, split
-from sfumato.engines.tables import Columns
+from sfumato.engines.table import Columns
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import VERSIONS, Answer, FramePart, added, asked, features, fold
 from sfumato.errors import NOTHING_LOST, EngineError, ParameterTypeError

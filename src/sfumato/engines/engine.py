@@ -13,7 +13,7 @@ from sfumato.core.box import Box
 from sfumato.core.neighbours import Unit
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Pass
-from sfumato.engines.tables import Columns, Table
+from sfumato.engines.table import Columns, Table
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError, ParameterTypeError
 

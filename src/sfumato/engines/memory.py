@@ -14,7 +14,8 @@ from sfumato.core.box import Box
 from sfumato.core.neighbours import Unit
 from sfumato.core.whole import Sealed
 from sfumato.engines.passes import Features, Pass, Values
-from sfumato.engines.tables import Columns, Table, open_table
+from sfumato.engines.table import Columns, Table
+from sfumato.engines.tables import open_table
 from sfumato.engines.totals import MOST_ROWS, Totals
 
 _HELD = 2**22  # numbers that are read at a time

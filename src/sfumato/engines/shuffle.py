@@ -23,7 +23,7 @@ from sfumato.engines.columns import Coded
 from sfumato.engines.files import is_text
 from sfumato.engines.passes import Values
 from sfumato.engines.persons import owners_of, rows_kept, salts_of, somebody
-from sfumato.engines.tables import Schema, Table
+from sfumato.engines.table import Schema, Table
 from sfumato.engines.workers import Answer, Owning, failure, guarded
 
 Flags = NDArray[np.bool_]

@@ -21,7 +21,7 @@ from sfumato.engines.clusters import Scattered, attempt, checked, open_scattered
 from sfumato.engines.contents import Contents, contents_of_parts
 from sfumato.engines.passes import Pass
 from sfumato.engines.shuffle import SentRows, chosen_batches, columns_sent, split_batches
-from sfumato.engines.tables import Columns
+from sfumato.engines.table import Columns
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import (
     VERSIONS,

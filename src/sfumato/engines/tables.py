@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from sfumato.checks import did_you_mean, near_miss
 from sfumato.core.box import Box, Column
 from sfumato.core.neighbours import Person, Unit
-from sfumato.core.whole import Sealed
 from sfumato.engines import frames
 from sfumato.engines.columns import (
     Coded,
@@ -55,63 +54,14 @@ from sfumato.engines.files import (
 )
 from sfumato.engines.persons import rows_kept
 from sfumato.engines.sparse import check_sparse, plain_rows, tidy
+from sfumato.engines.table import Columns, Schema, Table
 from sfumato.errors import ParameterTypeError, SchemaError
 from sfumato.values import collected, is_mapping, is_sparse, letters, objects, type_word
 
 Floats = NDArray[np.float64]
 Values = list[Any]
-Columns = Sequence[str] | Mapping[str, object] | None
 
 _NUMBERS = ("numbers", "dates")  # what an array of numbers may hold: dates as days since 1970
-
-
-class Schema(NamedTuple):
-    """All that is public of a table: one of the same kind without records, and what was declared of its columns."""
-
-    empty: Any
-    declared: Mapping[str, Column]
-
-
-class Table(Sealed, ABC):
-    """Private records behind one face: they do not print, pickle or copy.
-
-    ``native`` is what a black box sees, the caller's own kind of table; ``batches`` goes through the records once, in
-    pieces.
-    """
-
-    def __init__(self, native: Any, rows: int) -> None:
-        self._given, self._rows = native, rows
-
-    def __repr__(self) -> str:
-        return f"<private table of {type(self._given).__name__}>"
-
-    @property
-    def native(self) -> Any:
-        """All records as one table, with the declared columns cleaned."""
-        return self._given
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What reading each record alone rests on that nobody can check, in words for the guarantee."""
-        return ()
-
-    @property
-    def rows(self) -> int:
-        """The number of records."""
-        return self._rows
-
-    @property
-    @abstractmethod
-    def schema(self) -> Schema:
-        """What ``native`` looks like without its records."""
-
-    @abstractmethod
-    def batches(self, box: Box, rows: int) -> Iterator[Values]:
-        """The box's columns in its order, at most ``rows`` records at a time, as they were read.
-
-        Numbers are doubles, NaN where one is missing, and may be a view of the data: do not write into them. A column
-        of text categories is an Arrow array or a list.
-        """
 
 
 class ArrayTable(Table):

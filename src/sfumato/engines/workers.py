@@ -31,7 +31,8 @@ from sfumato.engines.files import Csv, CsvFile, File, ParquetFile, is_text
 from sfumato.engines.frames import as_frame
 from sfumato.engines.memory import MemoryEngine, MemoryRecords, blocks_of, rows_at_once
 from sfumato.engines.passes import Features, Pass, Values
-from sfumato.engines.tables import ColumnsTable, FileTable, FrameTable, NamedTable, Schema, Table, ValuesTable
+from sfumato.engines.table import Schema, Table
+from sfumato.engines.tables import ColumnsTable, FileTable, FrameTable, NamedTable, ValuesTable
 from sfumato.engines.totals import Totals
 from sfumato.errors import SchemaError
 from sfumato.threads import one_thread

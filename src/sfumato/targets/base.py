@@ -19,7 +19,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.engines.engine import Engine, Records
-from sfumato.engines.tables import Columns
+from sfumato.engines.table import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.base import Receipt, Release
 from sfumato.targets.density.tuned import Tuned

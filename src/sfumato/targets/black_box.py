@@ -20,7 +20,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
 from sfumato.core.privacy import Privacy
 from sfumato.engines.engine import Engine, Records, whole_of
-from sfumato.engines.tables import Columns, Table
+from sfumato.engines.table import Columns, Table
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise

@@ -23,7 +23,7 @@ from sfumato.core.whole import Integers, Wide
 from sfumato.engines.cells import Cells
 from sfumato.engines.engine import Engine, Records
 from sfumato.engines.passes import Values
-from sfumato.engines.tables import Columns
+from sfumato.engines.table import Columns
 from sfumato.engines.totals import Totals
 from sfumato.errors import ParameterError
 from sfumato.releases.curve import CurveRelease

@@ -30,7 +30,7 @@ from sfumato.core.whole import Sealed
 from sfumato.engines.cells import Cells
 from sfumato.engines.engine import Engine, Records, whole_of
 from sfumato.engines.passes import Contributions, Counts
-from sfumato.engines.tables import Columns
+from sfumato.engines.table import Columns
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.faces.views import check_axes
 from sfumato.laws import INDEPENDENT, noise_variance
