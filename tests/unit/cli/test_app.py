@@ -207,7 +207,8 @@ def test_help_needs_nothing_heavy(shell):
 
 def test_ctrl_c_in_the_middle_of_work(tmp_path):
     command = [sys.executable, "-m", "sfumato.cli", "demo", "--folder", str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # in the background it is not
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heard)
     deadline = time.monotonic() + 30
     while not (tmp_path / "budget.db").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
