@@ -36,6 +36,27 @@ class TestLaplaceDensity(CollectedContract):
     protocol = sf.local.Density(LINE, epsilon=1.0, lattice=3, seed=7, randomizer="laplace")
 
 
+class TestCollectedMoments(CollectedContract):
+    protocol = sf.local.LinearModel(sf.Box({"t": (0.0, 1.0), "y": sf.Categorical([0, 1])}), 2.0, "y", seed=7)
+
+    def arranged(self, records):
+        return np.column_stack([records, np.round(records)])
+
+    def answers(self, release):
+        model, points = release.fit(), [[0.2], [0.9]]
+        numbers = np.array([*model.coefficients, model.intercept, release.noise_sd, release.ridge])
+        told = [release.second_moments, release.cross_moments, *release.slopes(), release.scores(points)]
+        return [*told, numbers, release.predict(points).astype(float)]
+
+
+class TestPublicMoments(TestCollectedMoments):
+    """Of a number and a circle."""
+
+    protocol = sf.local.LinearModel(
+        sf.Box({"t": sf.Periodic(0.0, 1.0), "y": (0, 1)}), 2.0, "y", second_moments=np.eye(3) / 3, seed=7
+    )
+
+
 class TestCollectedModel(CollectedContract):
     protocol = sf.local.GeneralizedLinear(
         sf.Box({"t": (0.0, 1.0), "y": sf.Categorical([0, 1])}), 2.0, "y", copies="gaussian", delta=1e-5, seed=7
