@@ -354,6 +354,11 @@ def open_table(data: Any, box: Box, unit: Unit, columns: Columns = None) -> Tabl
     if data is None:
         raise ParameterTypeError("data must be a table, an array or a path, got data=None")
     kinds, declared, needed = declarations(box, columns)
+    if isinstance(data, list | tuple) and data and all(isinstance(one, str | os.PathLike | Csv) for one in data):
+        raise ParameterTypeError(
+            f"a list of {len(data)} paths is read by engine=sf.engines.Dask() (--engine dask), in threads of this "
+            "machine, or by sf.engines.Spark(); in memory, data is one path, which may be a folder of Parquet files"
+        )
     data = collected(data)
     if isinstance(data, tuple):
         return _open_pair(data, box, unit)

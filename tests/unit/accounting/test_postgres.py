@@ -351,3 +351,22 @@ def test_not_even_the_owner_edits(account, postgres, database):
     ):
         with pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="only ever appended to"):
             postgres.sql(statement, database)
+
+
+def test_an_old_server_is_refused():
+    """No such server is here: what one would say of itself is enough, and nothing else is asked of it."""
+    from sfumato.accounting.postgres import _check_server
+
+    class Server:
+        asked = []
+
+        def exec_driver_sql(self, text):
+            self.asked.append(text)
+            return self
+
+        def scalar_one(self):
+            return "110022"
+
+    with pytest.raises(LedgerError, match="db: PostgreSQL 11, a ledger needs 12 or later"):
+        _check_server(Server(), "db")
+    assert Server.asked == ["SHOW server_version_num"]

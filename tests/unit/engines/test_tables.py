@@ -1048,3 +1048,10 @@ def test_text_of_polars_that_is_none_is_compared(kind, capfd):
     whole = open_table(data, sf.Box({"sex": sex}), "row").native["sex"]
     assert whole.to_list() == ["f", None, None, None, None, "m"]
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_list_of_paths_says_which_engine_reads_it(kind):
+    paths = kind(["a.csv", "b.csv"])
+    with pytest.raises(ParameterTypeError, match=r"a list of 2 paths is read by engine=sf\.engines\.Dask\(\)"):
+        sf.release(sf.KDE(1.0), paths, sf.Box({"a": (0, 1)}), sf.Privacy(epsilon=1.0))
