@@ -288,6 +288,9 @@ def _looked_at(made: Any) -> Any:
         missed = nothing_there(made)
     except KeyboardInterrupt:
         raise InterruptedReleaseError("", lambda: made) from None
+    except Exception as error:  # a defect of ours, which must not take what is paid for along
+        warnings.warn(f"the release could not be looked at ({type(error).__name__}: {error})", stacklevel=3)
+        missed = []
     for words in missed:
         warnings.warn(NothingThereWarning(words, made), stacklevel=3)
     return made
