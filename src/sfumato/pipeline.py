@@ -34,6 +34,7 @@ from sfumato.errors import (
 from sfumato.faces import nothing_there
 from sfumato.paid_choice import First, Settled, expected, first_of, measure, tune
 from sfumato.rehearsal import rehearse as run_on_made_up
+from sfumato.rehearsal import rehearse_order
 from sfumato.releases.base import Receipt
 from sfumato.releases.file.container import check_room
 from sfumato.releases.writer import digest
@@ -112,6 +113,7 @@ def _check(target: object, box: object, privacy: object, basis: object) -> None:
 
 
 Finish = Callable[[Any, Receipt | None], Any]
+Then = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,9 @@ def _looked_at(made: Any) -> Any:
         missed = nothing_there(made)
     except KeyboardInterrupt:
         raise InterruptedReleaseError("", lambda: made) from None
+    except Exception as error:  # a defect of ours, which must not take what is paid for along
+        warnings.warn(f"the release could not be looked at ({type(error).__name__}: {error})", stacklevel=3)
+        missed = []
     for words in missed:
         warnings.warn(NothingThereWarning(words, made), stacklevel=3)
     return made
@@ -347,7 +352,7 @@ def release(
     noise: str = "auto",
     engine: Engine | str | None = "auto",
     ledger: Payer | None = None,
-    rehearse: bool = True,
+    rehearse: bool | str = "auto",
 ) -> Any:
     """Publish a function of private data.
 
@@ -371,14 +376,16 @@ def release(
     ledger
         The account that pays, ``sf.Ledger("budget.db").account("clinic-2026")``, before anything is published.
     rehearse
-        Whether a function of yours is first run on two made-up tables of at most 100 records, of the data's schema and
-        within the box, where its failures can be told; nothing is spent if it fails. It never sees the data for that.
+        ``"auto"``: a function of yours is first run on two made-up tables of at most 100 records, of the data's schema
+        and within the box, where its failures can be told; nothing is spent if it fails. It never sees the data for
+        that. ``True``: so is what is ours, up to the release's own words, as on the command line. ``False``: nothing.
 
     Formal guarantee: the release, and all that is ever computed from it, satisfies ``release.guarantee``.
     """
     _check(target, box, privacy, basis)
     check_payer(ledger)
-    true_or_false("rehearse", rehearse)
+    if rehearse != "auto":
+        true_or_false("rehearse", rehearse)
     engine = engine_for(engine, data)
     assert box is not None and privacy is not None
     with silently():
@@ -391,12 +398,46 @@ def release(
         left = expected(tuned, first, box, rows)
         prepared = settle(left.target, box, left.privacy, rows, basis=left.basis)
         warn_of_random(prepared.guarantee.confidence, privacy, 2)
-        if rehearse and prepared.law is not None:
-            run_on_made_up(prepared.target, records, box, prepared.basis, prepared.law.certificate.bound, rows, 2)
-        if first is not None:
-            left, prepared = _informed(tuned, first, prepared, (records, engine), payer)
-        promise = left.promise(prepared.guarantee, privacy, records.assumptions)
-        return _looked_at(prepared.draw(gathered, payer, partial(_finish, prepared, promise, _chosen_by(basis))))
+        order = _Order(tuned, first, left, prepared, privacy, _chosen_by(basis))
+        if rehearse is not False:
+            _rehearsed(order, records, rehearse is True)
+        return _looked_at(order.run((records, engine), gathered, payer))
+
+
+def _rehearsed(order: _Order, records: Records, whole: bool) -> None:
+    """Run a function of the caller's on made-up records; or the whole order, as far as it is ours."""
+    prepared = order.prepared
+    law, rows = prepared.law, prepared.rows
+    if law is not None:
+        run_on_made_up(prepared.target, records, prepared.box, prepared.basis, law.certificate.bound, rows, 3)
+    if whole:
+        rehearse_order(prepared.target, prepared.box, order.privacy, rows, 0 if law is None else law.size, order.run)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """A release that public quantities have settled; what comes first is not yet paid."""
+
+    tuned: Settled
+    first: First | None
+    left: Settled
+    prepared: Prepared
+    privacy: Privacy
+    chosen: str
+
+    def run(
+        self, source: tuple[Records, Engine], gathered: Any, ledger: Payer | None, then: Then = lambda made: made
+    ) -> Any:
+        """Publish what comes first, if anything does, and then the release; ``then`` is done with it in the charge."""
+        left, prepared = self.left, self.prepared
+        if self.first is not None:
+            left, prepared = _informed(self.tuned, self.first, prepared, source, ledger)
+        promise = left.promise(prepared.guarantee, self.privacy, source[0].assumptions)
+
+        def finish(values: Any, receipt: Receipt | None) -> Any:
+            return then(_finish(prepared, promise, self.chosen, values, receipt))
+
+        return prepared.draw(gathered, ledger, finish)
 
 
 def _informed(

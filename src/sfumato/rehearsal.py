@@ -1,28 +1,35 @@
-"""A function of the caller's, run on made-up records before anything is paid for.
+"""A function of the caller's, or a whole order, run on made-up records before anything is paid for.
 
 On real records whatever it does must stay hidden: an error, or that there was none, would be an output. So a function
 that always fails publishes its fallback with noise, and the budget is gone. Made-up records are nobody's: all that goes
-wrong with them may be said.
+wrong with them may be said. What is ours is run for another reason: after the charge a defect would cost the release.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.core.box import Box
+from sfumato.core.box import Box, Categorical, Integer, Interval
+from sfumato.core.neighbours import Person
+from sfumato.core.privacy import Privacy
 from sfumato.engines.engine import whole_of
-from sfumato.errors import NothingThereWarning, RehearsalError
-from sfumato.oracles import like, stream
+from sfumato.engines.memory import MemoryEngine
+from sfumato.errors import InterruptedReleaseError, NothingThereWarning, RehearsalError
+from sfumato.faces import face_of
+from sfumato.oracles import like, stream, uniform
+from sfumato.releases.writer import check_readable
+from sfumato.steps import watched
 from sfumato.targets.base import Rehearsable, Target
 from sfumato.values import silently
 
 _ROWS = 100  # enough to fit most things to, and few enough to take no time
+_MOST_NUMBERS, _MOST_COLUMNS = 4000, 12  # of a release that is made once for nothing
 _SEED = 20_170_206  # public, so that a refusal can be repeated
 _STILL = 1e-6  # of a sensitivity: what changes less than that is the same, but for rounding
 _NOTHING_SPENT = "nothing was spent"
@@ -70,6 +77,63 @@ def rehearse(
     elif np.abs(found[0] - found[1]).max() <= _STILL * sensitivity:
         same = "returned the same on two different made-up tables: does it depend on the records?"
         _warn(f"{target.yours} {same}", depth)
+
+
+def rehearse_order(
+    target: Target, box: Box, privacy: Privacy, rows: int | None, size: int, order: Callable[..., Any]
+) -> None:
+    """Run an order once on made-up records, and refuse it if what follows the charge fails: that is a defect of ours.
+
+    The sums, the noise, the release, its bytes, read back, and what it says of itself; no ledger and no record of the
+    caller's. Left out where a function of theirs would be run, where public sizes are large, and where a table cannot
+    be made up: what precedes the charge may fail, and costs nothing.
+
+    Parameters
+    ----------
+    size
+        The length of what is perturbed.
+    order
+        Runs it, given a source, what was gathered from it, no ledger, and what is to be done with the release.
+    """
+    if target.yours is not None or size > _MOST_NUMBERS or box.dimension > _MOST_COLUMNS:
+        return
+    made: list[bool] = []
+
+    def told(release: Any) -> Any:
+        """What is done with a release that is paid for."""
+        check_readable(release)
+        face = face_of(release)
+        face.rows(), face.common_data(), face.data(), face.nothing_there()
+        return release
+
+    try:
+        with silently(), watched(lambda _: None):
+            table = _made_up(target, box, privacy, min(_ROWS, rows or _ROWS))
+            engine = MemoryEngine()
+            records = engine.open(table, box, privacy.unit, target.columns)
+            gathered = target.gather(records, box, engine)
+            made.append(True)
+            order((records, engine), gathered, None, told)
+    except InterruptedReleaseError:
+        raise KeyboardInterrupt from None  # nothing of it is worth finishing
+    except Exception as error:
+        if made:
+            raise RehearsalError(
+                f"sfumato failed on made-up records where a release would have been paid for ({type(error).__name__}: "
+                f"{error}); {_NOTHING_SPENT}. Tell the authors of sfumato; rehearse=False leaves the rehearsal out"
+            ) from error
+
+
+def _made_up(target: Target, box: Box, privacy: Privacy, rows: int) -> Any:
+    """A table of made-up records: the columns of the box, the response, and persons of a row each."""
+    response = getattr(target, "response", None)
+    columns: dict[str, Any] = dict(zip(box.names, box.columns, strict=True))
+    classes, bounds = getattr(target, "classes", None), getattr(target, "range", None)
+    if isinstance(response, str) and (classes is not None or bounds is not None):
+        columns[response] = Interval(*bounds) if bounds is not None else Categorical(tuple(classes or ()))
+    if isinstance(privacy.unit, Person):
+        columns[str(privacy.unit.column)] = Integer(0, rows)
+    return uniform(Box(columns), table=True).draw(rows, stream(_SEED, 2))
 
 
 def _run(target: Rehearsable, table: Any, box: Box, basis: Basis) -> NDArray[np.float64]:

@@ -205,3 +205,98 @@ def test_built_in_targets_have_nothing_to_rehearse(monkeypatch):
     monkeypatch.setattr(rehearsal, "like", never)
     sf.release(sf.KDE(1e5), INCOMES, BOX, ONE)
     sf.release(sf.Statistic("mean"), INCOMES, BOX, ONE)
+
+
+# --- the whole order ------------------------------------------------------------------------------------------------
+
+SEX = sf.Categorical(["F", "M"])
+AGE = {"age": (0, 110)}
+PEOPLE = pd.DataFrame(
+    {
+        "age": np.linspace(1, 109, 300),
+        "bp": np.linspace(90, 190, 300),
+        "sex": ["F", "M"] * 150,
+        "who": np.arange(300),
+        "visit": pd.date_range("2024-01-01", periods=300),
+    }
+)
+CLASSES = {"response": "sex", "classes": ["F", "M"]}
+ORDERS = {
+    "density": (sf.KDE(9.0), AGE),
+    "groups": (sf.KDE(9.0, by="sex"), {**AGE, "sex": SEX}),
+    "curve": (sf.NadarayaWatson(9.0, response="bp", range=(60, 220)), AGE),
+    "ties in order": (sf.PriestleyChao(9.0, response="bp", range=(60, 220)), AGE),
+    "naive Bayes": (sf.NaiveBayes("sex", ["F", "M"]), AGE),
+    "learner": (sf.KernelMachine("logistic", "linear", **CLASSES), AGE),
+    "margin": (sf.KernelMachine("hinge", "linear", **CLASSES), AGE),
+    "mean": (sf.Statistic("mean"), AGE),
+    "variance": (sf.Statistic("variance"), AGE),
+    "quantiles": (sf.Statistic("quantiles"), AGE),
+    "median": (sf.Statistic("median", interval="none"), AGE),
+    "histogram": (sf.Statistic("histogram"), {"sex": SEX, "visit": ("2024-01-01", "2025-01-01")}),
+    "summary": (sf.CosineMoments(4), {**AGE, "sex": SEX}),
+    "table": (sf.TableMoments("sex"), {**AGE, "sex": SEX}),
+}
+GRANTS = [ONE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, unit=sf.Person("who", 1))]
+
+
+@pytest.mark.few(6)
+@pytest.mark.parametrize("grant", GRANTS, ids=str)
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_whole_order_is_run_on_made_up_records(name, grant, tmp_path, monkeypatch):
+    """All of it, on records that are nobody's, before anything is charged; and only where it is asked for."""
+    from sfumato import rehearsal
+
+    if name in ("ties in order", "table") and isinstance(grant.unit, sf.Person):
+        pytest.skip("refused for persons, or of several rows")
+    account = sf.Ledger(tmp_path / "budget.db").account("clinic", limit=grant)
+    target, columns = ORDERS[name]
+    seen, real = [], rehearsal.check_readable
+
+    def noted(release):
+        seen.append((release.kind, release.receipt, len(account.history())))
+        return real(release)
+
+    monkeypatch.setattr(rehearsal, "check_readable", noted)
+    made = [sf.release(target, PEOPLE, sf.Box(columns), grant, rehearse=how) for how in ("auto", False)]
+    assert seen == []
+    made.append(sf.release(target, PEOPLE, sf.Box(columns), grant, ledger=account, rehearse=True))
+    assert seen == [(made[-1].kind, None, 0)] and {one.kind for one in made} == {made[0].kind}
+
+
+@pytest.mark.parametrize("place", ["pipeline.Prepared._perturb", "releases.value.ValueRelease.fields"])
+def test_a_defect_of_ours_is_told_and_costs_nothing(place, account, monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError("out of order")
+
+    monkeypatch.setattr(f"sfumato.{place}", broken)
+    with pytest.raises(RehearsalError, match=r"ZeroDivisionError: out of order\); nothing was spent"):
+        sf.release(sf.Statistic("mean"), PEOPLE, sf.Box(AGE), ONE, ledger=account, rehearse=True)
+    assert account.history() == []
+
+
+def test_what_fails_before_a_charge_is_left_to_the_order_itself(monkeypatch):
+    from sfumato import rehearsal
+
+    monkeypatch.setattr(rehearsal, "_made_up", lambda *_: 1 / 0)
+    assert sf.release(sf.Statistic("mean"), PEOPLE, sf.Box(AGE), ONE, rehearse=True).statistic == "mean"
+
+
+def test_what_is_large_is_not_made_twice(monkeypatch):
+    from sfumato import rehearsal
+
+    monkeypatch.setattr(rehearsal, "_made_up", lambda *_: pytest.fail("made up"))
+    sf.release(sf.CosineMoments(70), PEOPLE, sf.Box({**AGE, "bp": (0, 300)}), ONE, rehearse=True)
+    sf.release(of(lambda data: 0.5), PEOPLE, sf.Box(AGE), ONE, rehearse=True)  # a function of the caller's
+
+
+def test_an_interrupted_rehearsal_is_a_plain_interrupt(account, monkeypatch):
+    from sfumato import rehearsal
+
+    def impatient(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rehearsal, "check_readable", impatient)
+    with pytest.raises(KeyboardInterrupt) as told:
+        sf.release(sf.Statistic("mean"), PEOPLE, sf.Box(AGE), ONE, ledger=account, rehearse=True)
+    assert type(told.value) is KeyboardInterrupt and account.history() == []

@@ -300,7 +300,7 @@ def publish(
         with holding("--plot"):
             order.target.check_drawable(order.box, order.basis)
     with reading(ctx, reading_words, order.public_rows) as engine:
-        how = {"basis": order.basis, "engine": engine, "ledger": account}
+        how = {"basis": order.basis, "engine": engine, "ledger": account, "rehearse": True}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingThereWarning)  # it is told below, when all is safe
             asked = (order.target, data, order.box, order.privacy)

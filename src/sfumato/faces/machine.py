@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from sfumato.bases.machine.coordinates import has_categories
 from sfumato.bases.machine.kernels import Precomputed
 from sfumato.core.neighbours import Person
 from sfumato.faces.base import Asked, Face, Facts
-from sfumato.faces.presence import Presence, absence, sum_of
+from sfumato.faces.presence import Presence, absence, nothing_learned, sum_of
 from sfumato.faces.promise import noise_lines
 from sfumato.faces.scales import Axis, axes_of
 from sfumato.faces.slices import (
@@ -32,6 +33,8 @@ from sfumato.faces.words import brief, plain, readable
 from sfumato.laws import noise_deviation
 from sfumato.releases.machine.machine import MachineRelease
 
+_SPREAD = 3 * math.sqrt(5)  # three deviations of a sum of squares of Laplace noise, the widest there is
+_SURE = 0.99
 _MECHANISMS = {
     "output": "output: noise was added to the learner",
     "objective": "objective: noise was put into what is minimised, where the data's own curvature dampens it",
@@ -75,9 +78,25 @@ class MachineFace(Face):
     # --- terminal and programs --------------------------------------------------------------------------------
 
     def nothing_there(self) -> list[str]:
+        return self._nobody_counted() or self._nothing_learned()
+
+    def _nothing_learned(self) -> list[str]:
+        """Whether the weights are those of noise alone; noise in steps has no law that would tell."""
+        release, handed = self.release, self.release.handed
+        if handed.recipe is None or handed.lattice is not None or handed.descent is not None:
+            return []
+        many, inside = release.weights.size, handed.inside
+        noise = noise_deviation(release.law) * math.sqrt(many + _SPREAD * math.sqrt(many))
+        if inside is not None:  # of each function; without records it moves them just so far
+            noise += math.sqrt(release.response.outputs) * inside.radius(_SURE)
+        kappa = handed.features.norm
+        return nothing_learned(kappa * float(np.linalg.norm(release.weights)), kappa * noise, self.response)
+
+    def _nobody_counted(self) -> list[str]:
+        """Whether next to no record has one of the classes, where they were counted."""
         prior, recipe, classes = self.release.handed.prior, self.release.handed.recipe, self.release.classes
         if prior is None or prior.law is None or classes is None:
-            return []  # shares that the caller knows, or none: nobody was counted
+            return []  # shares that the caller knows, or none
         rows = None if recipe is None or self.release.guarantee.neighbours != "replace" else recipe.rows
         whole = sum_of(f"with {self.response}", np.array(prior.counts), prior.law, rows)
         pairs = zip(classes, prior.counts, strict=True)

@@ -15,16 +15,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.core.box import Interval
+from sfumato.bases.statistics.centred import CentredSquares
+from sfumato.bases.statistics.moments import Moments, half_width
+from sfumato.core.box import Categorical, Integer
 from sfumato.core.calibration import NoiseLaw
 from sfumato.faces.words import listed, plain
 from sfumato.laws import noise_deviation, sum_deviation
 from sfumato.releases.summary.summary import SummaryRelease
+from sfumato.releases.value import ValueRelease
 
 _FAR = 3  # standard deviations that noise seldom goes to one side
 _FEW = 100  # one row in so many is next to none
 _RARE = 20  # one record in so many is rare
-_QUIET, _BEYOND, _TELLING = 0.03, 4, 4  # noise of moments that can be told from -1/3; how far it goes; how many tell
+_QUIET, _BEYOND, _TELLING = 0.03, 4, 2  # noise of moments that can be told from -1/3; how far it goes; how many tell
+_WHOLE = 4  # moments of whole numbers: of five of them, all equally frequent, the first two are zero
+_MARGIN = 1.0  # how far from zero a learner's function is where it tells something
+_UNLIKELY = 0.01  # that moments of records lie where noise alone would leave them
 _MEND = "are these columns numbers in the data, and are categories spelt as there?"
 
 
@@ -86,27 +92,75 @@ def small_sums(names: Sequence[str], largest: Presence) -> list[str]:
     ]
 
 
-def moments_alone(release: SummaryRelease) -> list[str]:
-    """Columns of numbers whose released moments noise alone would explain.
+def quiet(many: int) -> float:
+    """Up to which noise, as a share of all records, so many moments of a column tell that it has none.
 
-    A missing value has the moments of an even angle, all zero, which hardly any column of numbers has: of values that
-    are spread evenly over their bounds the second is -1/3. Where noise is not far below that nothing is said.
+    Of moments that could be anything from -1 to 1, all are so near to zero in one column of a hundred.
+    """
+    return float(min(_QUIET, _UNLIKELY ** (1 / many) / (2 * _BEYOND)))
+
+
+def columns_alone(names: Sequence[str]) -> list[str]:
+    """The warning of columns whose moments noise alone would explain."""
+    if not names:
+        return []
+    what = f"the moments of {listed(list(names))} are no more than noise, as those of missing values are"
+    return [f"next to no record may be there: {what}; {_MEND}"]
+
+
+def is_silent(moments: NDArray[np.float64], unsure: float) -> bool:
+    """Whether moments of a column, as shares of all records, are no more than noise, where that can be told."""
+    many = moments.size
+    return many >= _TELLING and unsure <= quiet(many) and bool(np.abs(moments).max() <= _BEYOND * unsure)
+
+
+def moments_alone(release: SummaryRelease) -> list[str]:
+    """Columns whose released moments noise alone would explain.
+
+    A missing value has the moments of an even angle, all zero, which hardly any column has: of values that are spread
+    evenly over their bounds the second is -1/3, of so many categories, all equally frequent, one in so many. Two
+    categories have a single moment, which is zero where both are equally frequent: of these nothing is said.
     """
     if release.rows is None:
         what, unsure = f"with {listed(list(release.box.names))}", noise_deviation(release.law)
         if found := absence(Presence(what, float(release.numbers[0]), unsure)):
             return found
-    if release.noise_sd > _QUIET:
+    own = {name: release.moments[release.among([j])[0]] for j, name in enumerate(release.box.names)}
+    kinds = dict(zip(release.box.names, release.box.columns, strict=True))
+    last = {name: len(kind.categories) if isinstance(kind, Categorical) else None for name, kind in kinds.items()}
+    silent = [name for name, found in own.items() if is_silent(found[1 : last[name]], release.noise_sd)]
+    return columns_alone([name for name in silent if not isinstance(kinds[name], Integer) or own[name].size > _WHOLE])
+
+
+def squares_alone(release: ValueRelease, summary: Moments | CentredSquares) -> list[str]:
+    """Columns whose mean and mean square are no more than noise: what is missing was taken for the middle of the box.
+
+    A mean alone says nothing: many a column has it in the middle.
+    """
+    if summary.statistic == "mean" or release.rows is None or release.law is None:
         return []
-    empty = []
-    for place, (name, column) in enumerate(zip(release.box.names, release.box.columns, strict=True)):
-        own = release.moments[release.among([place])[0]][1:]
-        if isinstance(column, Interval) and len(own) >= _TELLING and np.abs(own).max() <= _BEYOND * release.noise_sd:
-            empty.append(name)
-    if not empty:
+    count, noise = release.box.dimension, noise_deviation(release.law)
+    means, spread = release.numbers[:count], np.atleast_1d(np.asarray(release.value))
+    if isinstance(summary, CentredSquares):
+        means = np.array(summary.first[:count])
+        noise = max(noise, noise_deviation(summary.first_law(release.guarantee)))
+    squares = (np.diag(spread) if spread.ndim == 2 else spread) / half_width(release.box) ** 2
+    found = zip(release.box.names, means / release.rows, squares, strict=True)
+    return columns_alone([name for name, *own in found if is_silent(np.array(own), noise / release.rows)])
+
+
+def nothing_learned(largest: float, noise: float, response: str) -> list[str]:
+    """Of a learner whose functions are nowhere beyond what noise alone makes of them, if that is half a margin or less.
+
+    Where without noise they would go four times as far as noise does, there is a false alarm once in 10,000 times.
+    """
+    if largest > noise or noise > _MARGIN / 2:
         return []
-    what = f"the moments of {listed(empty)} are no more than noise, as those of missing values are"
-    return [f"next to no record may be there: {what}; {_MEND}"]
+    return [
+        f"next to nothing may be there: what was learned is nowhere beyond {largest:.3g}, and noise alone goes up to "
+        f"{noise:.3g}; is {plain(response)} spelt as in the data, are the columns numbers there, or do they tell "
+        "nothing of it?"
+    ]
 
 
 def absence(whole: Presence | None, parts: Sequence[Presence] = ()) -> list[str]:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.synthetic.blocks import layout_of, marks_of
 from sfumato.bases.synthetic.model import ColumnLaw
 from sfumato.core.box import Categorical, Interval
 from sfumato.faces.base import Asked, Face, Facts
 from sfumato.faces.bayes import Attribute, Evidence, Shares
-from sfumato.faces.presence import Presence, absence
+from sfumato.faces.presence import Presence, absence, columns_alone, is_silent
 from sfumato.faces.promise import short
 from sfumato.faces.scales import axes_of
 from sfumato.faces.views import MOST_GROUPS
@@ -113,7 +114,35 @@ class TableFace(Face):
         whole = Presence("of the table", float(noisy.counts.sum()), noisy.of_class * math.sqrt(len(noisy.counts)),
                          noisy.rows)  # fmt: skip
         parts = [Presence(str(one["class"]), one["count"], noisy.of_class) for one in self.classes]
-        return absence(whole, parts if self.release.label is not None else [])
+        told = absence(whole, parts if self.release.label is not None else [])
+        return told if whole.absent else [*told, *absence(None, self._categories()), *columns_alone(self._silent())]
+
+    def _categories(self) -> list[Presence]:
+        """How many records have a declared category, of columns of three or more: their marks add up to that."""
+        release, noisy = self.release, self.release.noisy
+        layout, found = layout_of(release.box, release.label), []
+        place = len(layout.lines) + len(layout.few) + 2 * len(layout.circles)
+        for i in layout.groups:
+            kind = release.box.columns[i]
+            assert isinstance(kind, Categorical)
+            marks, count = marks_of(kind), len(kind.categories)
+            if count > 2:  # each record has 1 once and -1 for all others
+                number = float(noisy.sums[:, place : place + marks].sum()) / (2 - count)
+                unsure = noisy.of_class * math.sqrt(marks * len(noisy.counts)) / (count - 2)
+                found.append(Presence(release.box.names[i], number, unsure, noisy.rows))
+            place += marks
+        return found
+
+    def _silent(self) -> list[str]:
+        """Columns of numbers whose means and spreads are no more than noise; few whole numbers can have such."""
+        release, noisy = self.release, self.release.noisy
+        layout, sums = layout_of(release.box, release.label), noisy.sums.sum(axis=0) / noisy.total
+        if noisy.spreads is None:
+            return []
+        unsure = max(noisy.of_class * math.sqrt(len(noisy.counts)), noisy.spreads[1]) / noisy.total
+        spread = dict(zip(layout.many, noisy.spreads[0] / noisy.total, strict=True))
+        means = dict(zip(layout.lines, sums.tolist(), strict=False))
+        return [release.box.names[i] for i, own in spread.items() if is_silent(np.append(means[i], own), unsure)]
 
     def rows(self, asked: Asked | None = None) -> Facts:
         release = self.release

@@ -23,7 +23,7 @@ from sfumato.core.box import Categorical, Column, Date, Integer, Interval
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.dates import iso
 from sfumato.faces.base import Asked, Face, Facts
-from sfumato.faces.presence import Presence, absence, small_sums, sum_of
+from sfumato.faces.presence import Presence, absence, small_sums, squares_alone, sum_of
 from sfumato.faces.promise import NOISES, short
 from sfumato.faces.scales import Axis, axes_of
 from sfumato.faces.views import check_axes, dated
@@ -365,6 +365,8 @@ class ValueFace(Face):
             assert release.law is not None
             counted = summary.counted(release.numbers, noise_deviation(release.law))
             return absence(Presence(what, *counted, release.rows))
+        if isinstance(summary, Moments | CentredSquares):
+            return squares_alone(release, summary)
         if isinstance(summary, QuantileTree):
             assert release.law is not None
             return absence(sum_of(what, release.numbers[slice(*summary.layers[0])], release.law, release.rows))

@@ -23,10 +23,7 @@ def save(release: Any, path: str | os.PathLike[str], key: Key | None = None) -> 
 
     What cannot be read back is a defect of ours: it goes beside its place, where nobody takes it for a release.
     """
-    signer = None if key is None else Signer.of(key)
-    document = {"format": "sfumato", "version": FORMAT_VERSION, "library": __version__, **_document(release)}
-    contents = Contents(json.dumps(document), _arrays(release))
-    payload = packed(contents if signer is None else sign(contents, signer))
+    payload = _payload(release, None if key is None else Signer.of(key))
     try:
         restored(payload, os.fspath(path))
     except (FileFormatError, MemoryError) as error:
@@ -38,6 +35,17 @@ def save(release: Any, path: str | os.PathLike[str], key: Key | None = None) -> 
             "file, and tell the authors of sfumato"
         ) from None
     write_plain(path, payload)
+
+
+def check_readable(release: Any) -> None:
+    """Write a release in memory and read it back, which fails where ``save`` would."""
+    restored(_payload(release, None), "the release")
+
+
+def _payload(release: Any, signer: Signer | None) -> bytes:
+    document = {"format": "sfumato", "version": FORMAT_VERSION, "library": __version__, **_document(release)}
+    contents = Contents(json.dumps(document), _arrays(release))
+    return packed(contents if signer is None else sign(contents, signer))
 
 
 def digest(release: Any) -> str:

@@ -12,17 +12,21 @@ import sfumato as sf
 from sfumato.core import mechanism
 from sfumato.errors import NothingThereWarning
 from sfumato.faces import face_of
-from sfumato.faces.presence import Presence, absence, sum_of
+from sfumato.faces.presence import Presence, absence, quiet, sum_of
 from sfumato.releases.uncertainty import simulate_noise
 
 ROWS = 4000
 DRAW = np.random.default_rng(7)
-THERE = pd.DataFrame(
-    {"x": DRAW.uniform(0, 10, ROWS), "y": DRAW.uniform(0, 1, ROWS), "sex": DRAW.choice(["F", "M"], ROWS)}
-)
-GONE = pd.DataFrame({"x": [math.nan] * ROWS, "y": [math.nan] * ROWS, "sex": ["f"] * ROWS})
+THERE = pd.DataFrame({"x": DRAW.uniform(0, 10, ROWS), "y": DRAW.uniform(0, 1, ROWS)})
+WARDS = list("abcde")
+THERE["sex"] = np.where(DRAW.uniform(0, 10, ROWS) < 1 + 0.8 * THERE["x"], "F", "M")  # something can be learned of it
+THERE["ward"], THERE["visits"] = DRAW.choice(WARDS, ROWS), DRAW.integers(0, 5, ROWS)
+GONE = pd.DataFrame({"x": [math.nan] * ROWS, "y": [math.nan] * ROWS, "sex": ["f"] * ROWS, "ward": ["Ward a"] * ROWS})
+GONE["visits"] = math.nan
 LINE = sf.Box({"x": (0, 10)})
 MIXED = sf.Box({"x": (0, 10), "sex": sf.Categorical(["F", "M"])})
+WARD, SEX = sf.Categorical(WARDS), sf.Categorical(["F", "M"])
+TABLE = sf.Box({"x": (0, 10), "y": (0, 1), "visits": sf.Integer(0, 4), "ward": WARD, "sex": SEX})
 TOLD = {
     "density": (sf.KDE(1.0), LINE),
     "groups": (sf.KDE(1.0, by="sex"), MIXED),
@@ -42,16 +46,22 @@ UNTOLD = {  # what is released there holds no number of records
     "sum of both signs": (sf.Statistic("sum"), sf.Box({"x": (-10, 10)})),
     "median": (sf.Statistic("median", interval="none"), LINE),
     "stated": (sf.Statistic("mean", missing="none"), LINE),
-    "margin": (sf.KernelMachine("hinge", "linear", response="sex", classes=["F", "M"]), LINE),
+    "noisy margin": (sf.KernelMachine("hinge", "linear", response="sex", classes=["F", "M"]), LINE),
     "known classes": (
         sf.KernelMachine("logistic", "linear", response="sex", classes=["F", "M"], prior=[1, 2]),
         LINE,
     ),
-    "few moments": (sf.CosineMoments(3), LINE),
+    "two categories": (sf.CosineMoments(6), sf.Box({"sex": sf.Categorical(["F", "M"])})),
 }
 AFAR = {  # what is told there is no number of records
     "sum": (sf.Statistic("sum"), LINE),
     "summary": (sf.CosineMoments(6), LINE),
+    "few moments": (sf.CosineMoments(3), LINE),
+    "categories": (sf.CosineMoments(6), sf.Box({"ward": sf.Categorical(WARDS)})),
+    "stated variance": (sf.Statistic("variance", missing="none"), LINE),
+    "stated covariance": (sf.Statistic("covariance", missing="none"), LINE),
+    "table": (sf.TableMoments(), TABLE),
+    "table of classes": (sf.TableMoments("sex"), TABLE),
 }
 GRANTS = [
     sf.Privacy(epsilon=1.0),
@@ -221,3 +231,99 @@ def test_the_limits_of_a_mean_say_what_missing_values_cost():
     private = sf.release(sf.Statistic("mean"), THERE, LINE, GRANTS[1])  # their number is private: no choice
     assert "costs the difference" not in str(face_of(private).rows())
     assert face_of(drop).page()["value"]["price_of_missing"] in told["drop"]
+
+
+# --- columns that nobody has, beside others ------------------------------------------------------------------------
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("grant", GRANTS, ids=str)
+@pytest.mark.parametrize(
+    "name", ["few moments", "categories", "stated variance", "stated covariance", "table", "table of classes"]
+)
+def test_moments_of_records_are_not_those_of_noise(name, grant):
+    """With noise as it is drawn: 4,000 records, evenly spread, are far from what is said of none."""
+    assert heard(name, THERE, grant) == []
+
+
+@pytest.mark.parametrize("grant", [GRANTS[0], GRANTS[2]], ids=str)
+@pytest.mark.parametrize("name", ["few moments", "categories", "stated variance", "stated covariance"])
+def test_a_column_that_nobody_has_is_named(name, grant, no_noise):
+    (words,) = heard(name, GONE, grant)
+    assert f"the moments of {'ward' if name == 'categories' else 'x'} are no more than noise" in words
+
+
+@pytest.mark.parametrize("label", [None, "sex"])
+@pytest.mark.parametrize("grant", GRANTS, ids=str)
+def test_a_column_of_a_table_that_nobody_has_is_named(label, grant, no_noise):
+    """Of categories by their marks, which count records; of numbers by mean and spread."""
+    target, name = sf.TableMoments(label), "table" if label is None else "table of classes"
+    for gone, words in (("ward", "be there of ward (ward: "), ("x", "the moments of x are no more than noise")):
+        with pytest.warns(NothingThereWarning) as told:
+            sf.release(target, THERE.assign(**{gone: GONE[gone]}), TABLE, grant)
+        assert [words in str(one.message) for one in told] == [True], [str(one.message) for one in told]
+    assert heard(name, THERE, grant) == []
+
+
+def test_five_whole_numbers_are_no_gap(no_noise):
+    """All equally frequent, their first two moments are zero, as those of missing values are."""
+    five = sf.Box({"visits": sf.Integer(0, 4)})
+    even = pd.DataFrame({"visits": np.arange(5).repeat(2000)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.release(sf.CosineMoments(3), even, five, GRANTS[0])
+        sf.release(sf.CosineMoments(6), even, five, GRANTS[0])
+        sf.release(sf.TableMoments(), even, five, GRANTS[0])
+
+
+@pytest.mark.parametrize("many", [2, 4, 9])
+def test_moments_that_could_be_anything_are_seldom_so_near_zero(many):
+    """The share of the cube of moments in which is said that nobody is there."""
+    assert (2 * 4 * quiet(many) / 2) ** many <= 0.01 + 1e-12 and quiet(many) <= 0.03
+
+
+SIDES = {"response": "side", "classes": ["F", "M"], "C": 2.0}
+LEARNERS = {
+    "margin": sf.KernelMachine("hinge", "linear", **SIDES),
+    "margins": sf.KernelMachine("hinge", "linear", **{**SIDES, "classes": ["F", "M", "W"]}),
+    "kernel": sf.KernelMachine("hinge", sf.RBF(2.0), **SIDES),
+    "counted": sf.KernelMachine("logistic", "linear", **SIDES),
+    "inside": sf.KernelMachine("logistic", "linear", prior="even", mechanism="objective", **SIDES),
+    "ridge": sf.KernelMachine("squared", "linear", response="y", range=(0, 1), C=2.0),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_of_nobody_is_told_of(name):
+    """40,000 records; noise is longer than is said once in a hundred, both of two draws once in 10,000."""
+    side = np.where(THERE["x"] > 5, "M", "F")
+    there = pd.concat([THERE.assign(side=side, y=THERE["x"] / 10)] * 10)
+    text = {"y": math.nan} if name == "ridge" else {"side": "no"}
+    told = {}
+    for what, data in {"there": there, "text": there.assign(x=math.nan), "labels": there.assign(**text)}.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingThereWarning)
+            found = [sf.release(LEARNERS[name], data, LINE, GRANTS[0]) for _ in range(2)]
+        told[what] = [face_of(release).nothing_there() for release in found]
+    assert told["there"] == [[], []]
+    for what in ("text", "labels"):
+        words = [word for each in told[what] for word in each]
+        counted = name == "counted" and what == "labels"
+        start = "next to no record" if counted else "next to nothing may be there: what was learned"
+        assert words and all(word.startswith(start) for word in words)
+
+
+def test_features_that_tell_nothing_are_told_as_such(no_noise):
+    """Of records whose label has nothing to do with them nothing is learned either, and the words say so."""
+    even = pd.DataFrame({"x": np.linspace(0, 10, 20_000).repeat(2), "side": ["F", "M"] * 20_000})
+    with pytest.warns(NothingThereWarning, match="or do they tell nothing of it"):
+        sf.release(LEARNERS["counted"], even, LINE, GRANTS[0])
+
+
+def test_a_face_that_fails_does_not_take_the_release_along(monkeypatch):
+    def broken(release):
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr("sfumato.pipeline.nothing_there", broken)
+    with pytest.warns(UserWarning, match="could not be looked at .RuntimeError: out of order"):
+        assert sf.release(sf.Statistic("count"), THERE, LINE, GRANTS[0]).statistic == "count"
