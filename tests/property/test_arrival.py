@@ -136,8 +136,7 @@ def answers(release):
         if release.kind == "value":
             found += [part.value] if part.statistic == "bounds" else [part.value, *part.interval()]
         elif release.kind == "summary":
-            asked = part.share({part.box.names[0]: [part.box.columns[0].categories[0]]}) if isinstance(
-                part.box.columns[0], Categorical) else part.mean(part.box.names[0])  # fmt: skip
+            asked = asked_of(part, part.box.names[0], part.box.columns[0])
             found += [part.moments, asked.value, asked.error]
         elif release.kind == "table":
             found += [part.numbers, part.densities.shares, *(c.weights for c in part.densities.columns.values())]
@@ -152,6 +151,15 @@ def answers(release):
         else:
             found += [part(at), *part.band(at)]
     return [in_numbers(one) for one in found]
+
+
+def asked_of(summary, name, column):
+    """A question that a column's kind allows: numbers round a circle have no mean."""
+    if isinstance(column, Categorical):
+        return summary.share({name: [column.categories[0]]})
+    if isinstance(column, sf.Periodic):
+        return summary.share({name: (column.high - (column.high - column.low) / 4, column.low)})
+    return summary.mean(name)
 
 
 def in_numbers(answer):
