@@ -79,11 +79,10 @@ def told_by_kind(failure: str) -> Iterator[None]:
 
 
 @contextmanager
-def confined() -> Iterator[None]:
-    """Whatever code of a value's own does inside, nothing shows: it may raise anything, warn and print.
+def unraised() -> Iterator[None]:
+    """Whatever is raised inside ends it and goes no further, but for an interrupt that the user sent.
 
-    Only an interrupt that the user sent gets out: that comes with a signal, and to the main thread. Warnings and
-    streams are the process's, so threads take turns, and what others print meanwhile is lost.
+    That comes with a signal, and to the main thread; any other one was raised by the code itself, or by a value.
     """
     sent = []
     usual = signal.getsignal(signal.SIGINT) if threading.get_ident() == threading.main_thread().ident else None
@@ -95,14 +94,23 @@ def confined() -> Iterator[None]:
     try:
         if callable(usual):
             signal.signal(signal.SIGINT, noted)
-        with _ALONE, silently(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            yield
-    except BaseException:  # even sys.exit(), a KeyboardInterrupt that nobody sent, a panic of another language's
-        if sent:
+        yield
+    except BaseException as error:  # even sys.exit(), an interrupt that nobody sent, a panic of another language's
+        if sent and isinstance(error, KeyboardInterrupt):
             raise
     finally:
         if callable(usual):
             signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def confined() -> Iterator[None]:
+    """Whatever code of a value's own does inside, nothing shows: it may raise anything, warn and print.
+
+    Warnings and streams are the process's, so threads take turns, and what others print meanwhile is lost.
+    """
+    with unraised(), _ALONE, silently(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        yield
 
 
 def asked(value: Any) -> AbstractContextManager[Any]:

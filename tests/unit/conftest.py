@@ -1,5 +1,6 @@
-"""Pictures take most of the time of those tests that draw any."""
+"""Pictures take most of the time of those tests that draw any; interrupts are heard wherever tests run."""
 
+import signal
 from contextlib import nullcontext
 from importlib.util import find_spec
 
@@ -12,3 +13,11 @@ from effort import is_quick, unarranged
 def _pictures(request):
     with unarranged() if is_quick(request.config) and find_spec("matplotlib") else nullcontext():
         yield
+
+
+@pytest.fixture
+def interruptible():
+    """A process in the background ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

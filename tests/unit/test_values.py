@@ -368,14 +368,6 @@ def test_code_of_a_values_own_shows_nothing(name, capfd, recwarn):
     assert not recwarn
 
 
-@pytest.fixture
-def interruptible():
-    """A process in the background ignores interrupts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_only_an_interrupt_that_was_sent_gets_out(interruptible):
     usual = signal.getsignal(signal.SIGINT)
     with confined():

@@ -26,7 +26,7 @@ from sfumato.releases.function import FunctionRelease
 from sfumato.releases.uncertainty import sup_noise
 from sfumato.targets.base import Errors, Published, Target, clipped
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
-from sfumato.values import silently
+from sfumato.values import silently, unraised
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], ArrayLike]
@@ -128,16 +128,12 @@ class BlackBox(Target):
 
     def coefficients(self, table: Table, basis: LatticeBasis, box: Box, certificate: Certificate) -> Private:
         lattice = basis.lattice(box)
-        records = table.native  # outside the try: a file that cannot be read is an error, not a failure of fit
-        try:
-            with silently():
-                function = self.fit(records)
-                parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
-                values = np.concatenate([values_on(function, part) for part in parts])
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # an error, even sys.exit(), would be an output: any failure yields the fallback
-            values = np.full(len(lattice), np.nan)
+        records = table.native  # not inside: a file that cannot be read is an error, not a failure of fit
+        values = np.full(len(lattice), np.nan)
+        with unraised(), silently():  # an error, even sys.exit(), would be an output: any failure yields the fallback
+            function = self.fit(records)
+            parts = np.array_split(lattice, max(1, len(lattice) // _POINTS_AT_ONCE))
+            values = np.concatenate([values_on(function, part) for part in parts])
         return Private(self._repair(values), certificate)
 
     def _repair(self, values: Floats) -> Floats:

@@ -38,7 +38,7 @@ from sfumato.releases.uncertainty import norm_mean, widths_of_each
 from sfumato.releases.value import ValueRelease
 from sfumato.targets.base import Ballot, Errors, Measured, Published, Step, Target, clipped
 from sfumato.targets.sampled import Sensitivity, bound_of, certify, check_sampled, check_sensitivity, how_known
-from sfumato.values import doubles, silently
+from sfumato.values import doubles, silently, unraised
 
 Floats = NDArray[np.float64]
 
@@ -402,13 +402,9 @@ class Statistic(Target):
     def _own(self, records: Any) -> Floats:
         """Run the caller's function; any failure, even an exit, yields the fallback, because an error is an output."""
         assert callable(self.what) and self.fallback is not None
-        try:
-            with silently():
-                numbers = self._numbers(records)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            numbers = np.full(self.length, np.nan)
+        numbers = np.full(self.length, np.nan)
+        with unraised(), silently():
+            numbers = self._numbers(records)
         finite = np.where(np.isfinite(numbers), numbers, self.fallback)
         return finite if self.range is None else np.clip(finite, *self.range)
 

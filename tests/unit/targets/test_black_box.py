@@ -1,6 +1,7 @@
 """Any procedure of the caller's: what it must declare, and that nothing it does can raise."""
 
 import math
+import signal
 import sys
 import warnings
 
@@ -272,12 +273,21 @@ def test_the_data_frame_is_left_alone_by_a_fit_that_changes_points(coefficients)
     assert coefficients(BlackBox(fit, sensitivity=0.1)).tolist() == [0.0] * 5
 
 
-def test_a_keyboard_interrupt_is_the_callers(coefficients):
+def test_an_interrupt_that_was_sent_is_the_callers(coefficients, interruptible):
     def fit(data):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         coefficients(BlackBox(fit, sensitivity=0.1))
+
+
+def test_an_interrupt_that_nobody_sent_is_a_failure_of_fit(coefficients):
+    """A value may raise one when it is asked what it is, and to stop without a release would be an output."""
+
+    def fit(data):
+        raise KeyboardInterrupt("a private value")
+
+    assert coefficients(BlackBox(fit, sensitivity=0.1, fallback=0.25)).tolist() == [0.25] * 5
 
 
 def test_large_lattices_are_evaluated_in_parts(coefficients):

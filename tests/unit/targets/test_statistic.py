@@ -1,6 +1,7 @@
 """Everyday statistics: what may be asked for, the same from every kind of table, and nothing that values can break."""
 
 import math
+import signal
 import sys
 import warnings
 
@@ -435,12 +436,29 @@ def test_values_are_kept_within_the_range():
     assert sf.release(target, np.zeros(4), sf.Box([(0, 1)]), ROW).value == pytest.approx([0, 0.25, 0.5], abs=1e-6)
 
 
-def test_a_keyboard_interrupt_is_the_callers():
+def test_an_interrupt_that_was_sent_is_the_callers(interruptible):
     def stop(data):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        sf.release(sf.Statistic(stop, sensitivity=1.0), np.zeros(4), sf.Box([(0, 1)]), ROW)
+        sf.release(sf.Statistic(stop, sensitivity=1.0), np.zeros(4), sf.Box([(0, 1)]), ROW, rehearse=False)
+
+
+def test_a_value_that_raises_an_interrupt_is_a_failure_of_the_function():
+    """Once the process ended there, without a release and unpaid."""
+
+    class Interrupting:
+        def __float__(self):
+            raise KeyboardInterrupt("a private value")
+
+    def added(data):
+        return sum(map(float, data["note"]))
+
+    target = sf.Statistic(added, ["note"], sensitivity=1e-6, fallback=0.25)
+    for last, value in ((2.0, 3.0), (Interrupting(), 0.25)):
+        data = pd.DataFrame({"age": [30.0, 40.0], "note": pd.Series([1.0, last], dtype=object)})
+        made = sf.release(target, data, sf.Box({"age": (0, 110)}), SURE, rehearse=False)
+        assert made.value == pytest.approx(value, abs=1e-6)
 
 
 def test_a_rehearsal_shows_errors():
