@@ -31,7 +31,7 @@ from sfumato import dates, instants, values
 from sfumato.accounting import binding
 from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
-from sfumato.engines import cells, columns, files, lines, memory, persons, tables
+from sfumato.engines import cells, columns, files, lines, memory, persons, sparse, tables
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
@@ -502,6 +502,15 @@ def _targets_packed() -> Iterator[None]:
         yield
 
 
+def _beyond_the_matrix() -> contextlib.AbstractContextManager:
+    def written(matrix, start, stop):
+        bounds = matrix.indptr[start : stop + 1].astype(np.int64)
+        part = slice(int(bounds[0]), int(bounds[-1]))
+        return np.diff(bounds), matrix.indices[part].astype(np.int64), matrix.data[part]
+
+    return mock.patch.object(sparse, "_written", written)
+
+
 OWN, NOISE = named("a caller's statistic"), named("noise", "whole noise")
 DATED = named("a caller's statistic of dates")
 REPORTS = [door for door in DOORS if door.kind == "reports"]
@@ -590,6 +599,10 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "Arrow finds a type for the objects of a table that an account is bound to": (
         lambda: mock.patch.object(binding, "_as_arrow", pa.table), named("data of an account"), "pandas"),
     "responses in the middle of a range are left out": (_targets_packed, named("ridge", "PrivateRidge"), "array"),
+    "a value beyond a sparse array is another record's": (
+        _beyond_the_matrix, named("a caller's statistic of numbers", "mean"), "sparse"),
+    "an entry that no dictionary has is looked for": (
+        lambda: mock.patch.object(values, "entries_of", lambda places, _: places), named("proportions"), "arrow"),
     "identifiers are as many persons as units": (
         _keys({np.datetime64: _told_apart, datetime.datetime: _told_apart}), named("count", "sum"), "pandas"),
 }  # fmt: skip

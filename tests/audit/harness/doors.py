@@ -24,6 +24,7 @@ from sfumato import estimators
 from sfumato.accounting.binding import fingerprint
 from sfumato.local.records import read_records, within
 from sfumato.local.wire import unpack_batches
+from sfumato.values import is_sparse
 
 KINDS: dict[str, Any] = {
     **NUMBERS,
@@ -31,6 +32,7 @@ KINDS: dict[str, Any] = {
     "t": sf.Periodic(*NUMBERS["t"]),
     "k": sf.Categorical(CODES),
     "g": sf.Categorical(TEXTS["g"]),
+    "c": sf.Categorical(TEXTS["c"]),
     "d": sf.Date("2024-01-01", "2025-01-01"),
 }
 PURE = {"epsilon": 1.0}
@@ -76,7 +78,7 @@ class Door:
 
     def containers(self) -> dict[str, Maker]:
         """What its records can come in."""
-        arrays = {} if self.by_name or {"g", "k"} & {*self.columns} else ARRAYS  # of numbers without categories
+        arrays = {} if self.by_name or {"g", "k", "c"} & {*self.columns} else ARRAYS  # of numbers without categories
         arrays = {} if "d" in self.columns and len(self.columns) > 1 else arrays  # nor with dates beside numbers
         return {
             "table": TABLES | arrays,
@@ -117,6 +119,8 @@ def _column_of(table: Any, name: str, place: int) -> list[Any]:
     """One column of whatever the caller's function was given."""
     if isinstance(table, tuple):
         table = table[0]
+    if is_sparse(table):
+        return table.toarray()[:, place].tolist()
     if isinstance(table, np.ndarray):
         return (table if table.ndim == 1 else table[:, place]).tolist()
     return _values(table, name)
@@ -306,7 +310,7 @@ DOORS = (
     target("count of categories", _STATISTIC("count"), "g", "k", weight=3),
     target("sum", _STATISTIC("sum", "x"), "x", "w", weight=3),
     target("mean", _STATISTIC("mean", "x"), "x", weight=5),
-    target("mean, nothing missing", _STATISTIC("mean", missing="none"), "z", "t", weight=2),
+    target("mean, nothing missing", _STATISTIC("mean", missing="none"), "z", "w", weight=2),
     target("variance", _STATISTIC("variance", "w"), "w", weight=2),
     target("covariance", _STATISTIC("covariance"), "x", "w", weight=2),
     target("proportions", _STATISTIC("proportions", "g"), "g", weight=4),
@@ -354,12 +358,17 @@ DOORS = (
            response="c", persons=False, grants=GRANTS[:2], bounded=False, weight=0.5),
     target("ridge", sf.Ridge(1.0, **_RANGE, **_OUTPUT), "x", "w", response="y", relations=("replace",), persons=False,
            weight=1),
+    target("logistic regression by descent", sf.LogisticRegression(1.0, **_LABEL, mechanism="descent"), "x", "w",
+           response="c", grants=GRANTS[1:], bounded=False, weight=0.3),
+    target("ridge by descent", sf.Ridge(1.0, **_RANGE, mechanism="descent"), "x", response="y", grants=GRANTS[1:],
+           bounded=False, weight=0.3),
     target("logistic regression, categories", sf.LogisticRegression(1.0, **_LABEL, **_OUTPUT), "g", "x", "k",
            response="c"),
     target("support vectors", sf.KernelMachine("hinge", sf.RBF(1.0), 1.0, **_LABEL, **_OUTPUT), "x",
            basis=sf.Landmarks(rank=3), response="c", weight=0.5),
     target("summary", sf.CosineMoments(3), "x", "g", weight=1.5),
     target("table", sf.TableMoments("g", seed=7), "x", "g", "t", "k", weight=1),
+    target("table of dates", sf.TableMoments("g", seed=7), "d", "g", weight=0.5),
     target("table of pairs", sf.TableMoments(shares={"means": 0.5, "pairs": 0.5}, seed=7), "x", "w", "z", weight=1),
     target("summary of a circle", sf.CosineMoments(3), "t", "k", weight=1),
     estimator("PrivateKernelDensity", lambda **common: estimators.PrivateKernelDensity(2.0, post="none", **common), "x",
@@ -384,6 +393,11 @@ DOORS = (
     reports("reports of dates and numbers", sf.local.SmoothQueries, "d", "x", weight=1),
     reports("reports of categories", sf.local.Marginals, "g", "k", weight=2),
     reports("reports of a category", functools.partial(sf.local.Marginals, ways=1), "g", weight=1),
+    reports("reports of a linear model", functools.partial(sf.local.LinearModel, response="c", seed=1), "x", "d", "c"),
+    reports("reports of losses", functools.partial(
+        sf.local.RiskMinimization, loss="squared", response="y", parameters=sf.Box({"x": (-1, 1)}), lattice=5,
+        degree=2), "x", "y"),
+    reports("reports of gradients", functools.partial(sf.local.GeneralizedLinear, response="c", seed=1), "x", "t", "c"),
     encoding("command local encode", "x", "w", weight=0.15),
     numbers("noise", lambda data, privacy, _: _noisy(data, privacy, False), weight=4),
     numbers("whole noise", lambda data, privacy, _: _noisy(data, privacy, True), weight=4),

@@ -251,12 +251,18 @@ class Kind:
         return self.name
 
 
-def _numbers(name: str, hostile: Any, column: Any, stored: Any = float, declared: bool = True) -> Kind:
+def numeric_kind(name: str, hostile: Any, column: Any, stored: Any = float, declared: bool = True) -> Kind:
+    """A type whose usual values are numbers."""
     return Kind(name, "number", declared, stored, hostile, column)
 
 
-def _texts(name: str, hostile: Any, column: Any, stored: Any = str, declared: bool = True) -> Kind:
+def text_kind(name: str, hostile: Any, column: Any, stored: Any = str, declared: bool = True) -> Kind:
+    """A type whose usual values are texts."""
     return Kind(name, "text", declared, stored, hostile, column)
+
+
+def _natural(value: Any) -> int:
+    return max(0, int(value))
 
 
 def _decimal(value: Any) -> Decimal:
@@ -334,45 +340,45 @@ def _nested(value: Any) -> list[int]:
 
 _LISTS = some([[], [0], [2**40, -1], [None]])
 ARROW = (
-    _numbers("double", or_none(DOUBLES), _arrow(pa.float64())),
-    _numbers("float", or_none(DOUBLES), lambda v: pa.array(v, pa.float64()).cast(pa.float32(), safe=False)),
-    _numbers("int64", or_none(MOMENTS), _arrow(pa.int64()), int),
-    _numbers("uint64", or_none(whole_numbers(64, False)), _arrow(pa.uint64()), int),
-    _numbers("int8", or_none(whole_numbers(8)), _arrow(pa.int8()), int),
-    _numbers("bool", or_none(some([True, False])), _arrow(pa.bool_()), lambda value: value > 1),
-    _numbers("decimal", or_none(DECIMALS), _arrow(pa.decimal128(12, 2)), _decimal),
-    _numbers("decimal256", or_none(HUGE), _arrow(pa.decimal256(76, 2)), _decimal),
-    _texts("string", or_none(RAW), _unchecked(pa.string()), str.encode),
-    _texts("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
-    _texts("dictionary", or_none(RAW), _dictionary, str.encode),
-    _texts("small dictionary", or_none(RAW), _small_dictionary, str.encode),
-    *([_texts("string_view", or_none(UNICODE), _arrow(pa.string_view()))] if hasattr(pa, "string_view") else []),
-    _texts("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
+    numeric_kind("double", or_none(DOUBLES), _arrow(pa.float64())),
+    numeric_kind("float", or_none(DOUBLES), lambda v: pa.array(v, pa.float64()).cast(pa.float32(), safe=False)),
+    numeric_kind("int64", or_none(MOMENTS), _arrow(pa.int64()), int),
+    numeric_kind("uint64", or_none(whole_numbers(64, False)), _arrow(pa.uint64()), _natural),
+    numeric_kind("int8", or_none(whole_numbers(8)), _arrow(pa.int8()), int),
+    numeric_kind("bool", or_none(some([True, False])), _arrow(pa.bool_()), lambda value: value > 1),
+    numeric_kind("decimal", or_none(DECIMALS), _arrow(pa.decimal128(12, 2)), _decimal),
+    numeric_kind("decimal256", or_none(HUGE), _arrow(pa.decimal256(76, 2)), _decimal),
+    text_kind("string", or_none(RAW), _unchecked(pa.string()), str.encode),
+    text_kind("large_string", or_none(RAW), _unchecked(pa.large_string()), str.encode),
+    text_kind("dictionary", or_none(RAW), _dictionary, str.encode),
+    text_kind("small dictionary", or_none(RAW), _small_dictionary, str.encode),
+    *([text_kind("string_view", or_none(UNICODE), _arrow(pa.string_view()))] if hasattr(pa, "string_view") else []),
+    text_kind("binary", or_none(RAW), _arrow(pa.binary()), str.encode, False),
     *(
-        [_texts("binary_view", or_none(RAW), _arrow(pa.binary_view()), str.encode, False)]
+        [text_kind("binary_view", or_none(RAW), _arrow(pa.binary_view()), str.encode, False)]
         if hasattr(pa, "binary_view")
         else []
     ),
-    _texts("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
-    _numbers("dictionary of numbers", or_none(MOMENTS), _numbers_in_a_dictionary, int, False),
-    _numbers("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
-    _numbers("time32", or_none(DATES), _viewed(pa.int32(), pa.time32("s")), int, False),
-    _numbers("date32", or_none(DATES), _viewed(pa.int32(), pa.date32()), int, False),
-    _numbers("date64", or_none(MOMENTS), _viewed(pa.int64(), pa.date64()), int, False),
-    _numbers("timestamp[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("s")), int, False),
-    _numbers("timestamp[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("ns")), int, False),
-    _numbers("timestamp[us, zone]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("us", "UTC")), int, False),
-    _numbers("duration[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("s")), int, False),
-    _numbers("duration[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("ns")), int, False),
-    _numbers("time64", or_none(MOMENTS), _viewed(pa.int64(), pa.time64("us")), int, False),
-    _numbers("list", or_none(_LISTS), _arrow(pa.list_(pa.int64())), _nested, False),
-    _numbers("list[none]", or_none(some([[]])), _arrow(pa.list_(pa.int64(), 0)), lambda _: None, False),
+    text_kind("fixed_size_binary", or_none(some([b"\xff" * 4, b"\x00" * 4])), _arrow(pa.binary(4)), _four_bytes, False),
+    numeric_kind("dictionary of numbers", or_none(MOMENTS), _numbers_in_a_dictionary, int, False),
+    numeric_kind("dictionary of dates", or_none(DATES), _dates_in_a_dictionary, int, False),
+    numeric_kind("time32", or_none(DATES), _viewed(pa.int32(), pa.time32("s")), int, False),
+    numeric_kind("date32", or_none(DATES), _viewed(pa.int32(), pa.date32()), int, False),
+    numeric_kind("date64", or_none(MOMENTS), _viewed(pa.int64(), pa.date64()), int, False),
+    numeric_kind("timestamp[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("s")), int, False),
+    numeric_kind("timestamp[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("ns")), int, False),
+    numeric_kind("timestamp[us, zone]", or_none(MOMENTS), _viewed(pa.int64(), pa.timestamp("us", "UTC")), int, False),
+    numeric_kind("duration[s]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("s")), int, False),
+    numeric_kind("duration[ns]", or_none(MOMENTS), _viewed(pa.int64(), pa.duration("ns")), int, False),
+    numeric_kind("time64", or_none(MOMENTS), _viewed(pa.int64(), pa.time64("us")), int, False),
+    numeric_kind("list", or_none(_LISTS), _arrow(pa.list_(pa.int64())), _nested, False),
+    numeric_kind("list[none]", or_none(some([[]])), _arrow(pa.list_(pa.int64(), 0)), lambda _: None, False),
 )
 
 _LONG = some([(3).to_bytes(size, "big") for size in (1, 2, 16, 17)])  # of which Arrow takes the shorter ones
 STORED = (  # in Parquet, as decimals
-    _numbers("decimal in bytes", or_none(_LONG), _arrow(pa.binary()), lambda v: int(v).to_bytes(2, "big"), False),
-    _numbers(
+    numeric_kind("decimal in bytes", or_none(_LONG), _arrow(pa.binary()), lambda v: int(v).to_bytes(2, "big"), False),
+    numeric_kind(
         "decimal in 17 bytes",
         or_none(some([bytes(17), b"\xff" * 17])),
         _arrow(pa.binary(17)),
@@ -435,41 +441,41 @@ _CATEGORIES = (*dict.fromkeys(("a", "b", "c", "no", "yes", *(f"person-{i}" for i
 _ODD = (1.5, Decimal(1), b"\xff", datetime.date.max, (1, 2), pd.Timestamp.max)
 _by_name = {kind.name: kind for kind in ARROW}
 PANDAS = (
-    _numbers("float64", DOUBLES, _series("float64")),
-    _numbers("float32", DOUBLES, _singles),
-    _numbers("int64", MOMENTS, _series("int64"), int),
-    _numbers("uint64", whole_numbers(64, False), _series("uint64"), int),
-    _numbers("bool", some([True, False]), _series("bool"), lambda value: value > 1),
-    _numbers("Float64", or_none(DOUBLES), _series("Float64")),
-    _numbers("Int64", or_none(MOMENTS), _series("Int64"), int),
-    _numbers("boolean", or_none(some([True, False])), _series("boolean"), lambda value: value > 1),
-    _numbers("double[pyarrow]", or_none(DOUBLES), _of_arrow(_by_name["double"])),
-    _numbers("decimal[pyarrow]", or_none(DECIMALS), _of_arrow(_by_name["decimal"]), _decimal),
-    _texts("object", ANYTHING, _objects),
-    _texts("object", or_none(UNICODE), _objects),
-    _texts("string", or_none(PYTHON_TEXT), _series("string[python]")),
-    _texts("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
-    _texts("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
+    numeric_kind("float64", DOUBLES, _series("float64")),
+    numeric_kind("float32", DOUBLES, _singles),
+    numeric_kind("int64", MOMENTS, _series("int64"), int),
+    numeric_kind("uint64", whole_numbers(64, False), _series("uint64"), _natural),
+    numeric_kind("bool", some([True, False]), _series("bool"), lambda value: value > 1),
+    numeric_kind("Float64", or_none(DOUBLES), _series("Float64")),
+    numeric_kind("Int64", or_none(MOMENTS), _series("Int64"), int),
+    numeric_kind("boolean", or_none(some([True, False])), _series("boolean"), lambda value: value > 1),
+    numeric_kind("double[pyarrow]", or_none(DOUBLES), _of_arrow(_by_name["double"])),
+    numeric_kind("decimal[pyarrow]", or_none(DECIMALS), _of_arrow(_by_name["decimal"]), _decimal),
+    text_kind("object", ANYTHING, _objects),
+    text_kind("object", or_none(UNICODE), _objects),
+    text_kind("string", or_none(PYTHON_TEXT), _series("string[python]")),
+    text_kind("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
+    text_kind("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),
     *(
-        [_texts("string_view[pyarrow]", or_none(UNICODE), _of_arrow(_by_name["string_view"]))]
+        [text_kind("string_view[pyarrow]", or_none(UNICODE), _of_arrow(_by_name["string_view"]))]
         if "string_view" in _by_name
         else []
     ),
-    _texts("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
-    _numbers("object numbers", ANYTHING, _objects, float, False),
-    _numbers("object moments", ANYTHING, _objects, _moment, False),
-    _numbers("object intervals", some(_INTERVALS, ANYTHING), _objects, _interval, False),
-    _numbers("categories of numbers", or_none(MOMENTS), _categories_of_numbers, int, False),
-    _numbers("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
-    _numbers("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
-    _numbers("datetime64[us, zone]", MOMENTS, _zoned, int, False),
-    _numbers("period", whole_numbers(48), _periods, int, False),
-    _numbers("complex", some([1j, complex(math.nan, 1), 0j]), _series("complex128"), int, False),
-    _numbers("sparse", DOUBLES, _series(pd.SparseDtype("float64")), float, False),
+    text_kind("category", or_none(some(TEXTS)), _series(pd.CategoricalDtype(_CATEGORIES))),
+    numeric_kind("object numbers", ANYTHING, _objects, float, False),
+    numeric_kind("object moments", ANYTHING, _objects, _moment, False),
+    numeric_kind("object intervals", some(_INTERVALS, ANYTHING), _objects, _interval, False),
+    numeric_kind("categories of numbers", or_none(MOMENTS), _categories_of_numbers, int, False),
+    numeric_kind("datetime64[ns]", MOMENTS, _by_number("int64", "datetime64[ns]"), int, False),
+    numeric_kind("datetime64[s]", MOMENTS, _by_number("int64", "datetime64[s]"), int, False),
+    numeric_kind("datetime64[us, zone]", MOMENTS, _zoned, int, False),
+    numeric_kind("period", whole_numbers(48), _periods, int, False),
+    numeric_kind("complex", some([1j, complex(math.nan, 1), 0j]), _series("complex128"), int, False),
+    numeric_kind("sparse", DOUBLES, _series(pd.SparseDtype("float64")), float, False),
     # Not the name of a person who may be there already: that would be no neighbour.
-    _texts("categories of any kind", some(_ODD), _series(pd.CategoricalDtype((*_CATEGORIES, *_ODD))), str, False),
-    _numbers("timedelta64[ns]", MOMENTS, _by_number("int64", "timedelta64[ns]"), int, False),
-    _numbers("timedelta64[s]", MOMENTS, _by_number("int64", "timedelta64[s]"), int, False),
+    text_kind("categories of any kind", some(_ODD), _series(pd.CategoricalDtype((*_CATEGORIES, *_ODD))), str, False),
+    numeric_kind("timedelta64[ns]", MOMENTS, _by_number("int64", "timedelta64[ns]"), int, False),
+    numeric_kind("timedelta64[s]", MOMENTS, _by_number("int64", "timedelta64[s]"), int, False),
     *(
         Kind(f"{kind.name}[pyarrow]", kind.base, False, kind.stored, kind.hostile, _of_arrow(kind))
         for kind in ARROW
@@ -521,32 +527,32 @@ SERIES = [
 ]
 SERIES += [_unchecked_polars([b"\xff"] * rows) for rows in (1, 2)]
 POLARS = (
-    _numbers("Float64", or_none(DOUBLES), _polars(pl.Float64)),
-    _numbers("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
-    _numbers("Int64", or_none(MOMENTS), _polars(pl.Int64), int),
-    _numbers("UInt64", or_none(whole_numbers(64, False)), _polars(pl.UInt64), int),
-    *([_numbers("Int128", or_none(whole_numbers(128)), _polars(pl.Int128), int)] if hasattr(pl, "Int128") else []),
-    _numbers("Boolean", or_none(some([True, False])), _polars(pl.Boolean), lambda value: value > 1),
-    _numbers("Decimal", or_none(DECIMALS), _polars(pl.Decimal(20, 2)), _decimal),
-    _texts("String", or_none(UNICODE), _polars(pl.String)),
-    _texts("Categorical", or_none(UNICODE), _polars(pl.Categorical)),
-    _texts("String of any bytes", or_none(RAW), _unchecked_polars, str.encode),
-    _texts("Categorical of any bytes", or_none(RAW), _unchecked_categories, str.encode),
-    _texts("Enum", or_none(some(TEXTS)), _polars(pl.Enum(_CATEGORIES))),
-    _texts("Binary", or_none(RAW), _polars(pl.Binary), str.encode, False),
-    _texts("Object", _with_a_class, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),
-    _numbers("Date", or_none(DATES), _cast(pl.Int32, pl.Date), int, False),
-    _numbers("Datetime[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ms")), int, False),
-    _numbers("Datetime[ns, zone]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ns", "UTC")), int, False),
-    _numbers("Duration[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("ms")), int, False),
-    _numbers("Duration[us]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("us")), int, False),
-    _numbers("Time", or_none(some([0, 1, 86_399_999_999_999])), _cast(pl.Int64, pl.Time), int, False),
-    _numbers("List", or_none(_LISTS), _polars(pl.List(pl.Int64)), _nested, False),
-    _numbers(
+    numeric_kind("Float64", or_none(DOUBLES), _polars(pl.Float64)),
+    numeric_kind("Float32", or_none(DOUBLES), _cast(pl.Float64, pl.Float32)),
+    numeric_kind("Int64", or_none(MOMENTS), _polars(pl.Int64), int),
+    numeric_kind("UInt64", or_none(whole_numbers(64, False)), _polars(pl.UInt64), _natural),
+    *([numeric_kind("Int128", or_none(whole_numbers(128)), _polars(pl.Int128), int)] if hasattr(pl, "Int128") else []),
+    numeric_kind("Boolean", or_none(some([True, False])), _polars(pl.Boolean), lambda value: value > 1),
+    numeric_kind("Decimal", or_none(DECIMALS), _polars(pl.Decimal(20, 2)), _decimal),
+    text_kind("String", or_none(UNICODE), _polars(pl.String)),
+    text_kind("Categorical", or_none(UNICODE), _polars(pl.Categorical)),
+    text_kind("String of any bytes", or_none(RAW), _unchecked_polars, str.encode),
+    text_kind("Categorical of any bytes", or_none(RAW), _unchecked_categories, str.encode),
+    text_kind("Enum", or_none(some(TEXTS)), _polars(pl.Enum(_CATEGORIES))),
+    text_kind("Binary", or_none(RAW), _polars(pl.Binary), str.encode, False),
+    text_kind("Object", _with_a_class, lambda values: pl.Series(values=values, dtype=pl.Object), str, False),
+    numeric_kind("Date", or_none(DATES), _cast(pl.Int32, pl.Date), int, False),
+    numeric_kind("Datetime[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ms")), int, False),
+    numeric_kind("Datetime[ns, zone]", or_none(MOMENTS), _cast(pl.Int64, pl.Datetime("ns", "UTC")), int, False),
+    numeric_kind("Duration[ms]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("ms")), int, False),
+    numeric_kind("Duration[us]", or_none(MOMENTS), _cast(pl.Int64, pl.Duration("us")), int, False),
+    numeric_kind("Time", or_none(some([0, 1, 86_399_999_999_999])), _cast(pl.Int64, pl.Time), int, False),
+    numeric_kind("List", or_none(_LISTS), _polars(pl.List(pl.Int64)), _nested, False),
+    numeric_kind(
         "Struct", some([{"a": None}, {"a": 2**40}]), _polars(pl.Struct({"a": pl.Int64})), lambda v: {"a": int(v)}, False
     ),
     *(
-        _numbers(f"Extension[{name}]", or_none(hostile), _extended(kind, made), stored, False)
+        numeric_kind(f"Extension[{name}]", or_none(hostile), _extended(kind, made), stored, False)
         for name, kind, hostile, made, stored in _EXTENSIONS
         if hasattr(pl, "Extension")
     ),
@@ -572,11 +578,13 @@ def _letters(values: list[Any]) -> Any:
 
 _CODES = some([(0xD800,), (0x110000, 97), (2**32 - 1,), (97,), (0,)])
 VALUES = (
-    _numbers("numpy doubles", DOUBLES, _array("float64")),
-    _numbers("numpy whole numbers", MOMENTS, _array("int64"), int),
-    _numbers("listed", ANYTHING, list),
-    _numbers("numpy objects", ANYTHING, lambda values: _objects(values).to_numpy()),
-    _texts("listed text", ANYTHING, list),
-    _texts("numpy text", _CODES, _letters),
-    _numbers("datetime64[numpy]", MOMENTS, lambda values: np.array(values, dtype="int64").view("M8[s]"), int, False),
+    numeric_kind("numpy doubles", DOUBLES, _array("float64")),
+    numeric_kind("numpy whole numbers", MOMENTS, _array("int64"), int),
+    numeric_kind("listed", ANYTHING, list),
+    numeric_kind("numpy objects", ANYTHING, lambda values: _objects(values).to_numpy()),
+    text_kind("listed text", ANYTHING, list),
+    text_kind("numpy text", _CODES, _letters),
+    numeric_kind(
+        "datetime64[numpy]", MOMENTS, lambda values: np.array(values, dtype="int64").view("M8[s]"), int, False
+    ),
 )

@@ -43,7 +43,7 @@ class Neighbour:
 
 
 _OFTEN = {"csv": 2.5, "csv of many lines": 0.3, "csv without a header": 0.05}
-_OFTEN |= {"polars lazy": 0.3, "column": 0.3, "objects": 0.3, "frames of numbers": 0.6}
+_OFTEN |= {"polars lazy": 0.3, "column": 0.3, "objects": 0.3, "sparse": 0.5, "stream": 0.3, "frames of numbers": 0.6}
 
 
 def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None = None) -> Group:
@@ -51,7 +51,7 @@ def draw_group(rng: Random, doors: Sequence[Door], folder: str, only: str | None
     door = rng.choices(doors, [d.weight for d in doors])[0]
     makers = door.containers()
     name = rng.choices([*makers], [_OFTEN.get(name, 1.0) for name in makers])[0] if only is None else only
-    persons = door.persons and name not in ("objects", "csv without a header") and rng.random() < 0.3
+    persons = door.persons and name not in ("objects", "sparse", "csv without a header") and rng.random() < 0.3
     persons = persons and not (name == "array" and door.response is not None)  # a pair has nobody's names
     container = makers[name](rng, Wanted(door.reads, door.response, persons, folder, door.kind == "reports"))
     # an empty file is not one without a header

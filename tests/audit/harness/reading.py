@@ -19,10 +19,10 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
+from harness.behind import ALL_OF_ARROW as ARROW
 from harness.hostile import (
     ALIASES,
     ANYTHING,
-    ARROW,
     DATED,
     DOUBLES,
     PANDAS,
@@ -41,7 +41,7 @@ NUMBERS: dict[str, tuple[float, float]] = {"x": (0, 10), "w": (-1, 1), "z": (0, 
 TEXTS = {"g": ("a", "b", "c"), "c": ("no", "yes"), "note": ("", "remark")}
 CODES = (0, 1, 2.5)  # categories that are numbers
 DATES = (19723, 20089)  # of the year 2024, in days
-_NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64")
+_NOT_IN_PARQUET = ("duration[s]", "timestamp[s]", "date64", "Extension of runs", "dictionary of places")
 _NO_DATES = ("category", "Enum")  # which know their texts
 _FIRST = 100  # the number of the first person, where names are numbers; 8 bits hold the last one's
 WHO = "who"
@@ -220,6 +220,22 @@ def arrow_table(rng: Random, wanted: Wanted) -> Container:
 
     columns = wanted.named(rng)
     return Frame("arrow", columns, _chosen_kinds(rng, columns, ARROW, wanted.loose), rng.choice([pa.table, in_chunks]))
+
+
+class Stream:
+    """Records that come once, in pieces, as the result of a query does."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, schema: Any = None) -> Any:
+        return self._table.to_reader(2).__arrow_c_stream__(schema)
+
+
+def arrow_stream(rng: Random, wanted: Wanted) -> Container:
+    columns = wanted.named(rng)
+    kinds = _chosen_kinds(rng, columns, ARROW, wanted.loose)
+    return Frame("stream", columns, kinds, lambda cells: Stream(pa.table(cells)))
 
 
 def _labelled(cells: dict[str, Any]) -> pd.DataFrame:
