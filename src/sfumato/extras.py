@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
@@ -42,10 +43,16 @@ def need_version(package: str, extra: str, least: tuple[int, ...]) -> Any:
         The first version that will do, such as ``(4, 0)``.
     """
     found = need(package, extra)
-    there = metadata.version(package)
+    there = _version(package)
     numbers = tuple(int(part) for part in there.split(".")[: len(least)] if part.isdecimal())
     if numbers < least:
         wanted = ".".join(map(str, least))
         message = f"{package} {wanted} or later is needed, got {there}; pip install 'sfumato[{extra}]'"
         raise MissingExtraError(message, name=package)
     return found
+
+
+@cache
+def _version(package: str) -> str:
+    """What is installed, looked up once: its file takes longer to read than a charge to a ledger takes in all."""
+    return metadata.version(package)

@@ -52,15 +52,20 @@ def attempt(what):
         print("an exception", file=sys.stderr)
 
 
-def folds(engine, frame, sources):
-    """Passes that work and one that tells, for rows and for persons; a learner; a file that is no table any more."""
+def folds(engine, frame, sources, ledger):
+    """Passes that work and one that tells, for rows and persons; learners; tables; a file that is no table any more."""
     counts, tell = Counts(Cells(BOX, (5, 2))), Telling(BOX)
     for data in (frame, *sources):
         for unit in ("row", sf.Person("who", 2)):
             for one in (counts, tell):
                 attempt(lambda d=data, u=unit, p=one: engine.fold(engine.open(d, BOX, u), p))
+    line, pure, more = sf.Box({"a": (0, 10)}), sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, delta=1e-6)
     learner = sf.LogisticRegression(3.0, response="t", classes=["f", "m"], mechanism="output")
-    attempt(lambda: sf.release(learner, frame, sf.Box({"a": (0, 10)}), sf.Privacy(epsilon=1.0), engine=engine))
+    steps = sf.Ridge(3.0, response="a", range=(0, 10), mechanism="descent")
+    attempt(lambda: sf.release(learner, frame, line, pure, engine=engine))
+    attempt(lambda: sf.release(steps, frame, sf.Box({"t": sf.Categorical(["f", "m"])}), more, engine=engine))
+    attempt(lambda: sf.synthesize(frame, BOX, pure, engine=engine))
+    attempt(lambda: sf.Ledger(ledger).account("clinic", pure, data=frame))
     records = engine.open(sources[0], BOX, "row")
     sources[0].write_bytes(WORD.encode() * 100)
     attempt(lambda: engine.fold(records, counts))
@@ -75,7 +80,7 @@ def on_dask(folder, hostile):
     )
     with Client(cluster) as client:
         frame = dd.from_pandas(rows().to_pandas(), npartitions=4)
-        folds(sf.engines.Dask(client), frame, hostile)
+        folds(sf.engines.Dask(client), frame, hostile, folder / "budget.db")
         if "control" in sys.argv:
             # of one word alone, as which partition fails first, and at which word, is a matter of chance
             attempt(lambda: frame["t"][frame["t"] == WORD].astype(float).compute())
@@ -103,7 +108,7 @@ def on_spark(folder, hostile):
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("INFO")
     frame = spark.createDataFrame([tuple(row.values()) for row in rows().to_pylist()], "a bigint, t string, who string")
-    folds(sf.engines.Spark(spark), frame.repartition(3), hostile)
+    folds(sf.engines.Spark(spark), frame.repartition(3), hostile, folder / "budget.db")
     if "control" in sys.argv:
 
         def cast(batches):
@@ -120,7 +125,8 @@ def on_connect(folder, hostile):
     OPTIONS["spark.local.dir"] = str(folder / "temporary")
     OPTIONS["spark.io.encryption.enabled"] = "true"
     spark = client()
-    folds(sf.engines.Spark(spark), frame_of(spark, rows().to_pandas().fillna({"a": 0.0})).repartition(3), hostile)
+    frame = frame_of(spark, rows().to_pandas().fillna({"a": 0.0})).repartition(3)
+    folds(sf.engines.Spark(spark), frame, hostile, folder / "budget.db")
 
 
 def on_cast(folder, hostile):
@@ -134,6 +140,7 @@ def on_cast(folder, hostile):
     if "control" in sys.argv:
         attempt(frame.collect)
     spark.stop()
+    attempt(lambda: sf.release(sf.KDE(1.0), frame, box, sf.Privacy(epsilon=1.0)))  # Spark went away
 
 
 def on_spill(folder, hostile):

@@ -69,7 +69,9 @@ def test_a_frame_of_sparks_that_fails_is_not_quoted_to_whoever_asked_us(tmp_path
     """PySpark has a logger of its own in the process that asks; Java's is off in a session that sfumato starts."""
     found = left_behind(tmp_path / "ours", "cast")
     assert not hits(found)
-    assert "Spark could not compute the data" in found["printed"].decode()
+    told = found["printed"].decode()
+    assert told.count("Spark could not compute the data") == 2  # the frame fails, and then Spark is gone
+    assert told.count("nothing was released, and nothing was charged") == 2
     plain = left_behind(tmp_path / "plain", "cast", "control")["printed"].decode()
     assert '"logger": "SQLQueryContextLogger"' in plain and WORD in plain  # somebody else's errors are logged as ever
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-import pandas as pd
 from pyspark.sql import SparkSession
 
 import sfumato as sf
+from contracts.far import plain
 from contracts.folding import LINE, PURE, passes_of, table
 from contracts.test_far_engines import crowd, of_persons
 from contracts.test_passes import folded
@@ -41,10 +41,7 @@ def client():
 
 def frame_of(spark, data):
     """A Spark DataFrame of a pandas frame."""
-    rows = [tuple(None if isinstance(v, float) and pd.isna(v) else v for v in row) for row in data.itertuples(False)]
-    words = {"f": "double", "i": "bigint"}
-    kinds = ", ".join(f"`{name}` {words.get(kind.kind, 'string')}" for name, kind in data.dtypes.items())
-    return spark.createDataFrame([tuple(getattr(v, "item", lambda v=v: v)() for v in row) for row in rows], kinds)
+    return spark.createDataFrame(*plain(data))
 
 
 def main() -> None:

@@ -89,12 +89,24 @@ def session():
     return made
 
 
+def plain(data):
+    """Rows of Python's own values, and the types of the columns in words of SQL."""
+    named = {"f": "double", "i": "bigint", "M": "timestamp_ntz"}
+    kinds = ", ".join(
+        f"`{key.replace('`', '``')}` {named.get(kind.kind, 'string')}" for key, kind in data.dtypes.items()
+    )
+    rows = [tuple(None if pd.isna(value) else _own(value) for value in row) for row in data.itertuples(index=False)]
+    return rows, kinds
+
+
+def _own(value):
+    if isinstance(value, pd.Timestamp):
+        return value.to_pydatetime()
+    return getattr(value, "item", lambda: value)()
+
+
 def spark_frame(data, parts):
     """A Spark DataFrame of a pandas frame, in so many partitions."""
     made = session()
-    rows = [tuple(None if isinstance(v, float) and pd.isna(v) else v for v in row) for row in data.itertuples(False)]
-    kinds = ", ".join(
-        f"`{name.replace('`', '``')}` {'double' if kind.kind == 'f' else 'bigint' if kind.kind == 'i' else 'string'}"
-        for name, kind in data.dtypes.items()
-    )
+    rows, kinds = plain(data)
     return made.createDataFrame(made.sparkContext.parallelize(rows, parts), kinds)

@@ -10,7 +10,7 @@ import pickle
 import sys
 from pathlib import Path
 
-from contracts.folding import FOLDING, passes_of, table
+from contracts.folding import SUMMING, passes_of, table
 from opening import numbers_of
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import FramePart, features, fold
@@ -18,7 +18,7 @@ from sfumato.engines.workers import FramePart, features, fold
 
 def write(folder):
     """Passes with what they are folded over."""
-    for name in FOLDING:
+    for name in SUMMING:
         for place, one in enumerate(passes_of(name)):
             part = FramePart(table(), dict(zip(one.box.names, one.box.columns, strict=True)))
             over = part if one.features is None else features(part, one.features, 1000)

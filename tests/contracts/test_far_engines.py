@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 import sfumato as sf
 from contracts.far import TESTS, dask_frame, session, spark_frame
-from contracts.folding import FOLDING, MIXED, PURE, ROWS, WHOLE, passes_of, released, table
+from contracts.folding import MIXED, PLANE, PURE, ROWS, STEPPING, SUMMING, TWO, WHOLE, YEAR, passes_of, released, table
 from contracts.test_passes import folded, shuffled
 from opening import numbers_of
 from sfumato.engines.cells import Cells
@@ -25,7 +25,7 @@ from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Counts, Together
 from sfumato.errors import EngineError, ParameterError, ParameterTypeError, SchemaError
 
-targets = pytest.mark.parametrize("name", FOLDING)
+targets = pytest.mark.parametrize("name", SUMMING)
 
 
 def expected(one):
@@ -46,7 +46,7 @@ def test_dask_adds_up_to_the_same_bits(name):
 def all_passes():
     """Every pass of every target, those that agree on their columns as one: a job of Spark's takes seconds."""
     groups, single = [], []
-    for one in (one for name in FOLDING for one in passes_of(name)):
+    for one in (one for name in SUMMING for one in passes_of(name)):
         if one.features is not None:
             single.append(one)
             continue
@@ -60,23 +60,24 @@ def all_passes():
     return [*groups, *single]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("place", range(4))
-def test_spark_adds_up_to_the_same_bits(place):
-    frame = spark_frame(table()[::-1], 3)
-    for one in all_passes()[place::4]:
-        assert folded(one, frame, one.box, sf.engines.Spark(session())) == expected(one)
+@cache
+def many():
+    """More rows than a batch has, in one partition too."""
+    return pd.concat([table(seed) for seed in range(5)], ignore_index=True)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("parts", [1, 8, 13])
-@pytest.mark.parametrize("name", ["count", "logistic regression"])
-def test_spark_adds_up_to_the_same_bits_in_any_partitions_and_batches(name, parts):
-    """Text, numbers, and features that are kept."""
-    (one, *_) = passes_of(name)
-    session().conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "77")
+def test_spark_adds_up_to_the_same_bits(parts, place):
+    """Every pass, on reversed rows, in batches of 777."""
+    session().conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "777")
     try:
-        assert folded(one, spark_frame(shuffled(table()), parts), one.box, sf.engines.Spark()) == expected(one)
+        frame = spark_frame(many()[::-1], parts)
+        for one in all_passes()[place::3]:
+            want = folded(one, many(), one.box, MemoryEngine())
+            assert folded(one, many()[::-1], one.box, MemoryEngine(777)) == want
+            assert folded(one, frame, one.box, sf.engines.Spark(session())) == want
     finally:
         session().conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
@@ -135,10 +136,12 @@ LEARNERS = {  # none that starts from noisy counts: its weights are another draw
     "hinge": sf.KernelMachine("hinge", sf.LinearKernel(), 3.0, "t", ["f", "m"], mechanism="output"),
     "squared": sf.Ridge(3.0, response="y", range=(0, 10), mechanism="output"),
     "several classes": sf.LogisticRegression(3.0, response="g", classes=[0, 1, 2], mechanism="output", prior="even"),
+    "on categories": sf.KernelMachine("hinge", "rbf", 3.0, "g", [0, 1], mechanism="output"),
 }
+ON = {"on categories": sf.Box({"a": (0, 10), "t": TWO, "d": YEAR})}
 
 
-def weights(monkeypatch, target, data, engine, basis="auto"):
+def weights(monkeypatch, name, data, engine):
     """What a learner has learned, before noise, and in how many passes."""
     from sfumato import pipeline
 
@@ -149,8 +152,7 @@ def weights(monkeypatch, target, data, engine, basis="auto"):
         return publish(private, *rest)
 
     monkeypatch.setattr(pipeline, "publish", watched)
-    box = sf.Box({"a": (0, 10), "b": (0, 10)})
-    passes = 0
+    basis, passes = sf.Landmarks(9) if name in ("logistic", "on categories") else "auto", 0
 
     class Counting(type(engine)):
         def fold(self, records, one):
@@ -159,39 +161,77 @@ def weights(monkeypatch, target, data, engine, basis="auto"):
             return super().fold(records, one)
 
     counting = Counting(*vars(engine).values())
-    sf.release(target, data, box, sf.Privacy(epsilon=1.0), engine=counting, basis=basis)
+    sf.release(LEARNERS[name], data, ON.get(name, PLANE), PURE, engine=counting, basis=basis)
     monkeypatch.undo()
     return seen[0], passes
-
-
-def basis_of(name):
-    return sf.Landmarks(9) if name == "logistic" else "auto"
 
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_has_the_same_weights_on_dask(name, monkeypatch):
-    target, data, basis = LEARNERS[name], table(), basis_of(name)
-    bits, passes = weights(monkeypatch, target, data, MemoryEngine(), basis)
+    data = table()
+    bits, passes = weights(monkeypatch, name, data, MemoryEngine())
     for frame in (dask_frame(data[::-1], 8), dask_frame(shuffled(data), 3)):
-        found, again = weights(monkeypatch, target, frame, sf.engines.Dask(), basis)
+        found, again = weights(monkeypatch, name, frame, sf.engines.Dask())
         assert found == bits
         assert again <= passes + 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["logistic", "several classes"])
+@pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_has_the_same_weights_on_spark(name, monkeypatch):
-    target, data, basis = LEARNERS[name], table(), basis_of(name)
-    bits, passes = weights(monkeypatch, target, data, MemoryEngine(), basis)
-    found, again = weights(monkeypatch, target, spark_frame(shuffled(data), 2), sf.engines.Spark(session()), basis)
+    data = table()
+    bits, passes = weights(monkeypatch, name, data, MemoryEngine())
+    found, again = weights(monkeypatch, name, spark_frame(shuffled(data), 2), sf.engines.Spark(session()))
     assert found == bits
     assert again <= passes + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "of_a_frame", "of_parquet"),
+    [
+        ("density", 1, 1),
+        ("curve", 1, 1),
+        ("naive Bayes", 1, 1),
+        ("moments", 1, 1),
+        ("bounds", 1, 1),
+        ("count", 1, 1),
+        ("mean", 2, 1),
+        ("variance", 2, 1),
+        ("variance in two steps", 3, 2),
+        ("tables", 2, 1),
+        ("descent", 65, 64),
+    ],
+)
+def test_targets_take_as_many_passes_as_is_told(name, of_a_frame, of_parquet, files, monkeypatch):
+    """The table of docs/scaling.md."""
+    folds, fold = [], sf.engines.Dask.fold
+    monkeypatch.setattr(sf.engines.Dask, "fold", lambda *given: folds.append(given) or fold(*given))
+    for data, count in ((dask_frame(table(), 2), of_a_frame), (files[0], of_parquet)):
+        folds.clear()
+        released(name, sf.engines.Dask(), data)
+        assert len(folds) == count
 
 
 def test_frames_of_dask_are_recognised():
     assert released("mean", "auto", dask_frame(table(), 3)).guarantee == released("mean").guarantee
     assert released("count", "auto", dask_frame(table(), 3)).guarantee == released("count").guarantee
+
+
+@pytest.mark.parametrize("name", STEPPING)
+def test_what_follows_noise_is_released_from_frames_too(name):
+    assert released(name, "auto", dask_frame(table(), 3)).guarantee == released(name).guarantee
+
+
+def test_every_call_that_takes_data_takes_frames():
+    def made(data):
+        return [
+            sf.synthesize(data, MIXED, PURE, label="t").guarantee,
+            sf.summarize(data, PLANE, PURE, degree=4).guarantee,
+            sf.private_bounds(data, "a", PURE).guarantee,
+        ]
+
+    assert made(dask_frame(table(), 3)) == made(table())
 
 
 @pytest.mark.slow
@@ -406,7 +446,9 @@ def of_persons(engine, data, one):
 
 @pytest.mark.few(5)
 @pytest.mark.parametrize("kind", ["whole", "text", "doubles"])
-@pytest.mark.parametrize("name", ["density", "count", "logistic regression", "curve", "variance"])
+@pytest.mark.parametrize(
+    "name", ["density", "count", "logistic regression", "curve", "variance", "descent", "tables of days"]
+)
 def test_the_same_rows_of_persons_count_on_dask(name, kind, tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.engines.clusters._ROWS", 60)
     data = crowd(kind)

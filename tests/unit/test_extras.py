@@ -55,6 +55,6 @@ def test_a_broken_package_shows_its_own_error(tmp_path, monkeypatch):
 )
 def test_an_extra_that_is_too_old_is_told_where_it_is_used(package, use, monkeypatch):
     pytest.importorskip(package)
-    monkeypatch.setattr("sfumato.extras.metadata.version", lambda name: "0.0.1")
+    monkeypatch.setattr("sfumato.extras._version", lambda name: "0.0.1")
     with pytest.raises(MissingExtraError, match=rf"{package} [0-9.]+ or later is needed, got 0\.0\.1; pip install"):
         use()
