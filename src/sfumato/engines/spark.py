@@ -245,7 +245,7 @@ def session_at(master: str | None) -> Any:
     sql = need("pyspark.sql", "spark")
     if master is not None and master.startswith("sc://"):  # Java runs there, not here
         need("grpc", "spark")
-        return _attempt(lambda: sql.SparkSession.builder.remote(master).getOrCreate())
+        return _started(lambda: sql.SparkSession.builder.remote(master).getOrCreate(), master)
     active = sql.SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
@@ -258,10 +258,22 @@ def session_at(master: str | None) -> Any:
         builder = builder.config("spark.io.encryption.enabled", "true")
         for option in ("spark.driver.host", "spark.driver.bindAddress"):  # nobody else need reach it
             builder = builder.config(option, "127.0.0.1")
-    made = _attempt(lambda: builder.master(master or "local[*]").getOrCreate())
+    made = _started(lambda: builder.master(master or "local[*]").getOrCreate(), master or "local[*]")
     if local:  # what it logs of a frame that fails may hold values
         made.sparkContext.setLogLevel("OFF")
     return made
+
+
+def _started(start: Callable[[], Any], master: str) -> Any:
+    """A session, or an error that says where there is none: no data were touched yet."""
+    try:
+        return start()
+    except Exception as error:
+        kind = type(error).__name__
+    raise EngineError(
+        f"no session of Spark could be started at {master!r} ({kind}): {NOTHING_LOST}; is that a master, "
+        "is it there, and has it the same version of Spark?"
+    )
 
 
 def _check_java() -> None:

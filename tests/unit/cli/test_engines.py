@@ -1,5 +1,7 @@
 """``--engine``, ``--scheduler`` and ``--master``, on any command that publishes."""
 
+import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -63,6 +65,30 @@ def test_no_java_is_said(monkeypatch, tmp_path):
     old.chmod(0o755)
     with pytest.raises(EngineError, match=r"Spark needs Java 17 or later, got Java 11 \("):
         spark._check_java()
+
+
+@pytest.mark.slow
+def test_a_master_that_is_not_there_is_said(here):
+    """In a process of its own, as one has one session of Spark's."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java to run Spark on")
+    command = [
+        sys.executable,
+        "-m",
+        "sfumato.cli",
+        "density",
+        *ORDER[:-1],
+        "--engine",
+        "spark",
+        "--master",
+        "spork://x",
+    ]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    told = " ".join(run.stderr.split())
+    assert run.returncode == 1 and "no session of Spark could be started at 'spork://x'" in told
+    assert "nothing was released, and nothing was charged" in told
+    assert not (here / "cohort.sfumato").exists()
 
 
 def test_a_server_of_spark_connect_needs_its_client(monkeypatch):
