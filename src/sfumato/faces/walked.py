@@ -32,7 +32,7 @@ class CollectedModelFace(CollectedMomentsFace):
         slopes = self.release.weights[1:].tolist()
         told = [
             f"{name}: {number_words(value)} a unit of {unit:g}"
-            for name, value, (_, unit) in zip(self.release.columns, slopes, self.release.scales, strict=True)
+            for name, value, (_, unit) in zip(self.release.terms, slopes, self.release.term_scales, strict=True)
         ]
         more = [] if len(told) <= MOST_SLOPES else [f"and {len(told) - MOST_SLOPES} more columns"]
         return [*CollectedFace.rows(self, asked), ("error", [each, unknown]), ("slopes", told[:MOST_SLOPES] + more)]
@@ -42,7 +42,7 @@ class CollectedModelFace(CollectedMomentsFace):
         return {
             **CollectedFace.data(self),
             "response": self.release.answer,
-            "columns": list(self.release.columns),
+            "columns": list(self.release.terms),
             "loss": self.release.loss,
             "weights": self.release.weights.tolist(),
             "coefficients": list(model.coefficients),
@@ -60,7 +60,7 @@ class CollectedModelFace(CollectedMomentsFace):
     def panels(self) -> list[Panel]:
         values = self.release.weights[1:]
         shown = np.argsort(-np.abs(values), kind="stable")[:MOST_BARS]
-        names = tuple(plain(self.release.columns[place], 24) for place in shown)
+        names = tuple(plain(self.release.terms[place], 24) for place in shown)
         most = "" if len(values) <= MOST_BARS else f", the {MOST_BARS} largest of {len(values)}"
         title = f"slope of {plain(self.release.answer, 24)} for a unit of each column{most}"
         return [Slopes(title, names, values[shown])]

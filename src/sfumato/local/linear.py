@@ -121,7 +121,7 @@ class LinearProtocol(Protocol):
         centre = days_from("a centre", pair[0]) if dated else float(finite_number("a centre", pair[0]))
         unit = float(positive_number("a unit", pair[1]))
         # Beyond, squares could overflow for some records and not for others, and a warning would be an output.
-        if not max(abs(kind.low / unit - centre / unit), abs(kind.high / unit - centre / unit)) <= _FAR:
+        if not max(abs(kind.low - centre), abs(kind.high - centre)) / unit <= _FAR:
             raise ParameterError.of("scales", f"put {name!r} more than {_FAR:g} units from its centre, got {pair!r}")
         return centre, unit
 
@@ -341,7 +341,7 @@ class LinearModel(LinearProtocol):
     @property
     def variances(self) -> tuple[float, float]:
         """Of a number of the second moments and of a cross moment, means over each, times the people."""
-        channel, size = self.channel, len(self.columns) + 1
+        channel, size = self.channel, self.record_size
         assert isinstance(channel, UnitChannel)
         if self.second_moments is not None:
             return 0.0, channel.mean_variance(self.questions, 1.0)

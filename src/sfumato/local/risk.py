@@ -230,7 +230,12 @@ class RiskMinimization(Protocol):
             if self.loss == OWN:
                 raise ParameterError.of("range", "must be given for a loss of yours: what it is clipped to")
             sizes = (max(abs(kind.low), abs(kind.high)) for kind in self.parameters.intervals())
-            return SMOOTH[self.loss].limits(sum(sizes))
+            low, high = SMOOTH[self.loss].limits(sum(sizes))
+            if not low < high:
+                raise ParameterError.of(
+                    "parameters", f"are so narrow that the {self.loss} loss is the same at all of them: widen them"
+                )
+            return low, high
         if isinstance(self.range, str) or np.ndim(self.range) != 1 or len(self.range) != 2:
             raise ParameterTypeError.of("range", f"must be a pair (low, high), got range={shown(self.range)}")
         low, high = (finite_number("range", end) for end in self.range)
@@ -309,7 +314,8 @@ class RiskMinimization(Protocol):
     def answers(self, columns: Floats, users: Words) -> NDArray[Any]:
         low, high = self.range
         losses = self._own(columns, users) if self.loss == OWN else self._named(columns, users)
-        return np.asarray(np.clip((losses - low) / (high - low), 0.0, 1.0))
+        # Clipped first: what overflows for some records and not for others would warn, and that is an output.
+        return np.asarray((np.clip(losses, low, high) - low) / (high - low))
 
     def _named(self, columns: Floats, users: Words) -> Floats:
         """``(m,)`` losses at the points asked for, or ``(m, questions)`` at all of them."""

@@ -11,6 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.randomizer import Codebook
 from sfumato.errors import FileFormatError, ParameterError, ParameterTypeError
+from sfumato.faces import face_of
 from sfumato.local.channels import unit_moments
 from sfumato.local.records import read_records, within
 from sfumato.releases.collected.moments import CollectedMoments
@@ -215,6 +216,23 @@ def test_the_ridge_is_the_root_mean_square_of_eigenvalues_of_noise():
     assert math.sqrt(np.mean(found) / size) == pytest.approx(math.sqrt(size * protocol.variances[0]), rel=0.03)
 
 
+@pytest.mark.parametrize("response", ["rich", "late"])
+def test_variances_are_those_of_the_law(response):
+    """Exactly, from the law of a named direction: also of a circle, which is two numbers of a record."""
+    box = BOX if response == "rich" else CLOCK
+    protocol = sf.local.LinearModel(box, 2.0, response, weight=0.5)
+    size, pairs = protocol.record_size, len(protocol._pairs[0])
+    answers = protocol.answers(within(box, read_records(box, [[21, 30, 1]])), USERS[:1])[0]
+    gain, square = unit_moments(Codebook(2.0), protocol.questions)
+    along, across = square - gain**2, (1 - square) / (protocol.questions - 1)
+    law = (across * np.eye(len(answers)) + (along - across) * np.outer(answers, answers)) / gain**2
+    noise = np.linalg.cholesky(law).T  # rows whose squares add up to the law
+    found = [[np.sum(part**2) for part in protocol.moments(row)] for row in noise]
+    second, cross = np.sum(found, axis=0)
+    assert protocol.variances == pytest.approx((second / size**2, cross / size))
+    assert len(answers) == pairs + size
+
+
 # --- circles and dates ----------------------------------------------------------------------------------------------
 
 CLOCK = sf.Box({"hour": sf.Periodic(0, 24), "age": (20, 60), "late": YESNO})
@@ -235,6 +253,22 @@ def test_a_circle_is_told_by_its_cosine_and_its_sine():
     users = np.arange(5, dtype=np.uint64)
     told = protocol.answers(within(CLOCK, read_records(CLOCK, records)), users)
     assert told == pytest.approx(z / np.linalg.norm(z, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", [sf.local.LinearModel, sf.local.GeneralizedLinear])
+def test_a_model_of_a_circle_tells_its_cosine_and_its_sine(kind, tmp_path):
+    """Terminal, JSON, picture and page: a slope for each."""
+    release = collected(kind(CLOCK, 16.0, "late", seed=2), at_night(200))
+    face = face_of(release)
+    slopes = dict(face.rows())["slopes"]
+    assert [line.split(":")[0] for line in slopes] == ["cos hour", "sin hour", "age"]
+    assert [line.split(" a unit of ")[1] for line in slopes] == ["1", "1", "10"]
+    data = face.data()
+    assert data["columns"] == ["cos hour", "sin hour", "age"] and len(data["coefficients"]) == 3
+    [panel] = face.panels()
+    assert sorted(panel.names) == ["age", "cos hour", "sin hour"] and len(panel.values) == 3
+    release.report(tmp_path / "page.html")
+    assert "cos hour" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("kind", [sf.local.LinearModel, sf.local.GeneralizedLinear])
@@ -355,6 +389,10 @@ def test_protocols_and_releases_come_back_from_files(tmp_path):
         ({"scales": [(1, 2)]}, r"scales must be \(centre, unit\) of 2 columns"),
         ({"scales": {"age": (40, 1e-9)}}, "more than 1e.06 units from its centre"),
         ({"scales": {"age": (1e300, 1e-300)}}, "more than 1e.06 units from its centre"),
+        (
+            {"box": sf.Box({"age": (-8e307, 8e307), "rich": YESNO}), "scales": {"age": (-1e308, 1e305)}},
+            "more than 1e.06 units from its centre",
+        ),
         ({"constant": 0.0}, "constant must be"),
         ({"constant": 1e-200}, r"constant must lie in \[1e-06, 1e.06\]"),
         ({"weight": 1e200}, "weight must lie in"),
@@ -373,7 +411,7 @@ def test_parameters_that_make_no_protocol_are_refused(options, words):
     if "stage" in words:
         box = sf.Box({"age": (20, 60), "stage": sf.Categorical([1, 2, 3]), "rich": YESNO})
     with pytest.raises(ParameterError, match=words):
-        sf.local.LinearModel(box, 1.0, **{"response": "rich", **options})
+        sf.local.LinearModel(**{"box": box, "epsilon": 1.0, "response": "rich", **options})
 
 
 def test_other_things_are_refused():

@@ -153,6 +153,19 @@ def test_nothing_that_a_function_does_shows(capsys, recwarn):
     assert capsys.readouterr() == ("", "") and not recwarn.list
 
 
+@pytest.mark.parametrize("limits", [(0, 1e-3), (-1e308, 1e307), (0, 1e-308)], ids=str)
+def test_no_loss_is_too_large_to_be_told_in_silence(limits, recwarn):
+    """What overflows for some records only would warn of these: losses are clipped before they are scaled."""
+    largest = {"loss": "own", "response": None}, {"loss": "squared", "parameters": sf.Box({"age": (-1e6, 1e6)})}
+    for options in largest:
+        protocol = asked(range=limits, randomizer="laplace", lattice=4, degree=2, **options)
+        if protocol.loss == "own":
+            protocol = protocol.with_loss(lambda weights, record: 1.7e308 if record[0] > 30 else -1.7e308)
+        answers = told(protocol, [[60, 40, 1], [20, 40, 0], [40, 40, 1]])
+        assert ((answers >= 0) & (answers <= 1)).all() and not recwarn.list
+        assert protocol.loss == "squared" or answers[:, 0].tolist() == [1, 0, 1]
+
+
 def test_losses_that_cannot_be_attached():
     with pytest.raises(ParameterError, match="make it with loss='own'"):
         asked().with_loss(cubic)
@@ -248,6 +261,7 @@ def test_all_that_is_planned():
         ({"range": (1, 1)}, "range must have low < high"),
         ({"range": (0, 1, 2)}, "range must be a pair"),
         ({"range": (-1e308, 1e308)}, "range must have low < high"),
+        ({"parameters": sf.Box({"age": (0, 1e-320)})}, "parameters are so narrow that the logistic loss is the same"),
     ],
 )
 def test_parameters_that_make_no_protocol_are_refused(options, words):
