@@ -18,7 +18,7 @@ from sfumato.errors import FileFormatError, ParameterError, SfumatoError
 from sfumato.local.collector import SEEN, Collector
 from sfumato.local.wire import REASONS
 
-_LARGEST_HEADER = 2**22
+_LARGEST_HEADER = 2**27  # bytes: a protocol with public second moments of a thousand columns is a sixth of it
 _LARGEST_RECORD = 2**31  # bytes of the record of who has reported: 16 thousand million people, numbered consecutively
 _NAME = "sfumato-collector"
 _ENTRIES = {"protocol", "reports", "rejected", "position"}

@@ -34,7 +34,7 @@ Words = NDArray[np.uint64]
 
 MOST_USERS = 2**48
 _BLOCK = 2**14  # people at a time: what is computed on the way stays in the cache
-_LARGEST_FILE = 2**20
+_LARGEST_FILE = 2**26  # bytes: public second moments of as many columns as devices tell are half of it
 _LONGEST_COMPLAINT = 500  # characters of what is wrong with a file, which may hold anything
 NUMBERS = ("given", "drawn")
 # With these a device that may draw its own number can draw one that counts hundreds of times as much as most.
@@ -299,7 +299,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     data = read_plain(path, _LARGEST_FILE, "a protocol")
     try:
-        return from_json(read_json(data))
+        return from_json(read_json(data, _LARGEST_FILE))
     except (SfumatoError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         why = str(error) if isinstance(error, FileFormatError) else f"not a valid sfumato protocol ({error})"
         raise FileFormatError(f"{os.fspath(path)}: {why[:_LONGEST_COMPLAINT]}") from None

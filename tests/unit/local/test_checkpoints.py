@@ -193,7 +193,7 @@ def test_equal_keys_pipes_holes_and_endless_files_are_no_checkpoints(tmp_path, m
     for name in ("pipe", "holes"):
         with pytest.raises(FileFormatError):
             Collector.resume(tmp_path / name, P)
-    monkeypatch.setattr("sfumato.local.checkpoints._LARGEST_RECORD", -(2**22))
+    monkeypatch.setattr("sfumato.local.checkpoints._LARGEST_RECORD", -(2**27))
     with pytest.raises(FileFormatError, match="too large for a checkpoint of this protocol"):
         Collector.resume(tmp_path / "c", P)
 
@@ -210,4 +210,4 @@ def test_a_position_may_be_plain_data(tmp_path):
         with pytest.raises(ParameterError, match="counts are whole numbers"):
             filled().save(tmp_path / "c", position)
     with pytest.raises(ParameterError, match="too many for a checkpoint"):
-        filled().save(tmp_path / "c", {"name": "x" * 2**20})
+        filled().save(tmp_path / "c", {"name": "x" * 2**25})

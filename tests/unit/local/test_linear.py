@@ -373,6 +373,22 @@ def test_protocols_and_releases_come_back_from_files(tmp_path):
         assert again.fit() == release.fit() and again.public == release.public
 
 
+def test_public_moments_of_many_columns_fit_into_protocols_and_checkpoints(tmp_path):
+    """What makes many columns possible must not be too large for the files that it is handed out in."""
+    box = sf.Box({**{f"c{j}": (0, 1) for j in range(215)}, "rich": YESNO})
+    rows = np.random.default_rng(1).normal(size=(300, 216))
+    matrix = rows.T @ rows / np.sum(rows**2)
+    protocol = sf.local.LinearModel(box, 2.0, "rich", second_moments=matrix, seed=3)
+    protocol.save(tmp_path / "p.json")
+    loaded = sf.local.load(tmp_path / "p.json")
+    assert loaded.fingerprint == protocol.fingerprint
+    collector = loaded.collector()
+    collector.add_batch(loaded.encode_many(np.full((3, 216), 0.5)))
+    collector.save(tmp_path / "c.ckpt", position=7)
+    again, position = sf.local.Collector.resume(tmp_path / "c.ckpt", loaded)
+    assert again.reports == 3 and position == 7
+
+
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
