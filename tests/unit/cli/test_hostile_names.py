@@ -22,6 +22,13 @@ def table(**columns):
     return pd.DataFrame({EVIL: ROWS, OTHER: np.where(ROWS > 0.4, EVIL, "-2"), **columns})
 
 
+def collected(protocol, records):
+    collector = protocol.collector()
+    collector.add_batch(protocol.encode_many(records))
+    return collector.release()
+
+
+GROUPS = sf.Box({OTHER: sf.Categorical([EVIL, "-2"]), "more": sf.Categorical([EVIL, "b"])})
 BOTH = sf.Box({EVIL: (0, 1), OTHER: sf.Categorical([EVIL, "-2"])})
 LABELS = {"response": OTHER, "classes": [EVIL, "-2"]}
 MADE = {
@@ -32,8 +39,16 @@ MADE = {
     "naive-bayes": lambda: sf.release(sf.NaiveBayes(OTHER, [EVIL, "-2"]), table(), LINE, ONE),
     "value": lambda: sf.release(sf.Statistic("histogram", bins=2), table(), BOTH, ONE),
     "summary": lambda: sf.summarize(table(), BOTH, ONE, degree=3),
+    "table": lambda: sf.synthesize(table(), BOTH, ONE, label=OTHER),
+    "collected-density": lambda: collected(sf.local.Density(LINE, 1.0), ROWS),
+    "marginals": lambda: collected(sf.local.Marginals(GROUPS, 1.0), table(more=np.where(ROWS > 0.2, EVIL, "b"))),
+    "collected-moments": lambda: collected(sf.local.LinearModel(BOTH, 1.0, OTHER, seed=1), table()),
+    "collected-model": lambda: collected(sf.local.GeneralizedLinear(BOTH, 1.0, OTHER, degree=1, seed=1), table()),
+    "collected-risk": lambda: collected(
+        sf.local.RiskMinimization(BOTH, 1.0, "logistic", LINE, lattice=5, degree=2, response=OTHER), table()
+    ),
 }
-TO_PREDICT = ("curve", "machine", "naive-bayes")
+TO_PREDICT = ("curve", "machine", "naive-bayes", "collected-moments", "collected-model")
 
 
 @pytest.fixture(params=MADE)
@@ -96,6 +111,17 @@ def test_predicting_with_it_is_harmless(made, sfumato):
         assert not [c for c in row[1:] if starts_a_formula(c) or not harmless(c)]
     if name != "curve":
         assert {row[1] for row in rows[1:]} <= {cell(EVIL), "-2"}
+
+
+def test_a_table_of_it_is_harmless_in_a_spreadsheet(made):
+    name, folder = made
+    if name != "table":
+        pytest.skip("no table")
+    loaded = sf.load(folder / "evil.sfumato")
+    loaded.to_csv(folder / "rows.csv")
+    rows = check_table((folder / "rows.csv").read_text())
+    assert rows[0] == [cell(EVIL), cell(OTHER)] and {row[1] for row in rows[1:]} == {cell(EVIL), "-2"}
+    assert loaded.data.column_names == [EVIL, OTHER]  # in memory they are what they were
 
 
 @pytest.mark.parametrize("question", ["count()", "mean(nobody)"])

@@ -17,7 +17,7 @@ from sfumato.checks import did_you_mean, one_of, shown, whole_number
 from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError
-from sfumato.harmless import printable
+from sfumato.harmless import cell, printable
 from sfumato.releases.base import Release
 from sfumato.releases.file.certified import check_certificate, granted_of
 from sfumato.releases.rows import MOST_ROWS, as_table, check_rows, randomness
@@ -123,10 +123,10 @@ class TableRelease(Shown, Release):
         parquet.write_table(self.data, os.fspath(path))
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of ``data`` to a CSV file with a header."""
+        """Write the rows of ``data`` to a CSV file; text that a spreadsheet would run gets an apostrophe."""
         from pyarrow import csv
 
-        csv.write_csv(self.data, os.fspath(path))
+        csv.write_csv(_for_spreadsheets(self.data), os.fspath(path))
 
     def __repr__(self) -> str:
         names = printable(", ".join(self.box.names))
@@ -166,6 +166,20 @@ class TableRelease(Shown, Release):
         seed = whole_number("seed", fields["seed"], 0, 2**63 - 1)
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], records=records, rows=rows,
                    seed=seed, method=method)  # fmt: skip
+
+
+def _for_spreadsheets(table: pa.Table) -> pa.Table:
+    """The same table with names and texts that steer no terminal and run in no spreadsheet: a stranger chose them."""
+    import pyarrow as pa
+
+    columns = []
+    for column in table.columns:
+        if pa.types.is_string(column.type):
+            coded = column.combine_chunks().dictionary_encode()  # few texts, many rows
+            kept = pa.array(map(cell, coded.dictionary.to_pylist()), pa.string())
+            column = pa.DictionaryArray.from_arrays(coded.indices, kept).cast(pa.string())
+        columns.append(column)
+    return pa.table(columns, names=[*map(cell, table.column_names)])
 
 
 def check_label(label: str | None, box: Box) -> None:
