@@ -35,7 +35,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _LONG = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?(?![\w.])")
 _DIGITS = 6
 _DATES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00)?")
-_BLOCKS = re.compile(r"[▁-▉]+")
+_BLOCKS = re.compile(r"[▁-▉](?:[▁-▉ ]*[▁-▉])?")  # where a picture has gaps, noise decides
 _HEX = re.compile(r"(?<![\w.])(?=\d*[a-f])[0-9a-f]{16,}(?![\w.])")
 _SEED = re.compile(r'(?<="seed": )\d+|(?<="fingerprint": ")[0-9a-f]+')
 _NUMBER = re.compile(r"(?<![A-Za-z_#])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?![A-Za-z_])")

@@ -71,8 +71,7 @@ class CurveOnGrid:
 
 def overall(release: CurveRelease) -> float:
     """The mean response of all records."""
-    share = release.high.count / (release.high.count + release.low.count)
-    return float(release.response.to_range(np.array([2 * share - 1]))[0])
+    return float(release.response.to_range(np.array([2 * release.overall_share - 1]))[0])
 
 
 def records(release: CurveRelease, confidence: float) -> tuple[float, float, float]:
@@ -86,7 +85,7 @@ def records(release: CurveRelease, confidence: float) -> tuple[float, float, flo
 def most_frequent(release: CurveRelease) -> Floats:
     """Where most records are, as far as the release tells: the highest point of its two parts together."""
     points = grid(release.box, POINTS[release.box.dimension])
-    together = sum(part.count * part(points) for part in (release.high, release.low))
+    together = sum(part.masses.total * part(points) for part in (release.high, release.low))
     return np.asarray(points[int(np.argmax(together))])
 
 

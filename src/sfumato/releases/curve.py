@@ -70,14 +70,20 @@ class CurveRelease(Gridded, Shown, Release):
         """The kernel's covariance matrix, in the columns' units."""
         return self.high.covariance
 
+    @property
+    def overall_share(self) -> float:
+        """The mean response of all records, as a share of the declared range."""
+        high, low = (part.masses.total for part in (self.high, self.low))
+        return high / (high + low)
+
     def _share(self, points: ArrayLike, outside: str) -> Floats:
         """The mean response in [0, 1]: U / (U + V), steadied where the noise is as large as the sum.
 
         With e the noise over the sum, the pull towards the overall mean is ``e^2 / (1 + e^2)``: where there are
         records, a pull of order e would be a bias as large as the noise.
         """
-        high, low = (part.count * part(points, outside) for part in (self.high, self.low))
-        overall, total = self.high.count / (self.high.count + self.low.count), high + low
+        high, low = (part.masses.total * part(points, outside) for part in (self.high, self.low))
+        overall, total = self.overall_share, high + low
         return np.asarray((high * total + self._steady**2 * overall) / (total**2 + self._steady**2))
 
     @cached_property

@@ -103,8 +103,8 @@ class DensityRelease(FunctionRelease, Distribution):
 
     @property
     def count(self) -> float:
-        """How many records it describes: the public number of rows, or a noisy count."""
-        return self.masses.total
+        """How many records it describes: the public number of rows, or a noisy count, which may be 0."""
+        return self.masses.counted
 
     def count_band(self, confidence: float = 0.95) -> tuple[float, float]:
         """Limits for the number of records without missing values."""

@@ -64,9 +64,10 @@ class GroupedDensityRelease(Shown, Release):
 
     @property
     def shares(self) -> dict[Category, float]:
-        """Each group's noisy share of all records."""
+        """Each group's noisy share of all records; all alike where there seem to be none."""
         counts = {name: part.count for name, part in self.parts.items()}
-        return {name: count / sum(counts.values()) for name, count in counts.items()}
+        everyone = sum(counts.values())
+        return {name: count / everyone if everyone else 1 / len(counts) for name, count in counts.items()}
 
     def __repr__(self) -> str:
         by = f"{printable(self.by)} {list(self.parts)}"

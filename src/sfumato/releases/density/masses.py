@@ -100,16 +100,29 @@ class NoisyMasses:
         return self.rows is not None and (self.complete or isinstance(self.lattice, LatticeBasis))
 
     @cached_property
+    def _sum(self) -> float:
+        return float(self.values.sum())
+
+    @cached_property
+    def _unsure(self) -> float:
+        return sum_deviation(self.law, len(self.values))
+
+    @property
+    def _all_rows(self) -> bool:
+        """Whether every row is taken to count: as stated, or as nothing suggests that one is missing."""
+        if self.rows is None:
+            return False
+        return self.counts_everyone or self._sum > self.rows - _TRUSTED * self._unsure
+
+    @property
+    def counted(self) -> float:
+        """How many records there seem to be: the public number of rows, or the noisy sum of all masses."""
+        return float(self.rows) if self._all_rows and self.rows is not None else max(self._sum, 0.0)
+
+    @cached_property
     def total(self) -> float:
-        """The number of records that the density describes: public, or the noisy sum of all masses."""
-        if self.counts_everyone:
-            assert self.rows is not None
-            return max(1.0, float(self.rows))
-        unsure = sum_deviation(self.law, len(self.values))
-        noisy = float(self.values.sum())
-        if self.rows is not None and noisy > self.rows - _TRUSTED * unsure:
-            return max(1.0, float(self.rows))  # nothing suggests that a record is missing
-        return max(noisy, unsure, 1.0)
+        """What masses are divided by: as many records as there seem to be, but not fewer than noise alone shows."""
+        return max(self.counted, 1.0) if self._all_rows else max(self.counted, self._unsure, 1.0)
 
     @property
     def _tensor(self) -> Floats:

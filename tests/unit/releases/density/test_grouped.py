@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,6 +108,28 @@ def test_how_many_a_group_has_is_private(noisy):
     assert noisy["F"].masses.rows is None
     low, high = noisy["F"].count_band()
     assert low < high
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.errors.NothingThereWarning")
+def test_a_group_is_never_said_to_have_the_records_that_noise_has():
+    """Masses are divided by what noise alone could be, which is no number of records."""
+    found = [publish(table(20), sf.Privacy(epsilon=0.1), basis=sf.Binning(8))["X"] for _ in range(40)]
+    noise = [part.masses.values.sum() for part in found]
+    assert min(noise) < 0 < max(noise)
+    for part, number in zip(found, noise, strict=True):
+        assert part.count == max(0.0, number)
+        low, high = part.count_band()
+        assert low <= part.count <= high
+
+
+@pytest.mark.filterwarnings("ignore::sfumato.errors.NothingThereWarning")
+def test_of_groups_that_all_seem_empty_shares_are_even():
+    release = publish(table(20), sf.Privacy(epsilon=0.1), basis=sf.Binning(8))
+    empty = [replace(part.masses, values=np.full_like(part.masses.values, -1.0)) for part in release.parts.values()]
+    parts = {
+        name: replace(part, masses=masses) for (name, part), masses in zip(release.parts.items(), empty, strict=True)
+    }
+    assert replace(release, parts=parts).shares == dict.fromkeys("FMX", pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("privacy", [sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, delta=1e-6), sf.Privacy(rho=0.2)])
