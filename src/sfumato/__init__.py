@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from sfumato.engines.files import Csv
     from sfumato.pipeline import Plan, plan, release
     from sfumato.releases.bayes.bayes import NaiveBayesRelease
+    from sfumato.releases.components import ComponentsRelease
     from sfumato.releases.curve import CurveRelease
     from sfumato.releases.density.density import DensityRelease
     from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from sfumato.sampler.estimate import sample_sensitivity
     from sfumato.sampler.plans import SamplerPlan, sampler_plan
     from sfumato.selection import AboveThreshold, select
+    from sfumato.subspace import private_pca
     from sfumato.summary import summarize
     from sfumato.synthesizing import synthesize
     from sfumato.targets.base import Target
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from sfumato.targets.priestley_chao import PriestleyChao
     from sfumato.targets.sampled import SampledCertificate
     from sfumato.targets.statistic import Statistic
+    from sfumato.targets.subspace import PrincipalComponents
     from sfumato.targets.tables import TableMoments
 
 # Where each public name lives. Nothing is imported before it is asked for.
@@ -76,6 +79,7 @@ _HOMES = {
     "Box": "core.box",
     "Categorical": "core.box",
     "Certificate": "core.certificate",
+    "ComponentsRelease": "releases.components",
     "Composed": "accounting.tight",
     "Coordinates": "bases.machine.landmarks",
     "CosineMoments": "targets.moments",
@@ -108,6 +112,7 @@ _HOMES = {
     "Polynomial": "bases.machine.kernels",
     "Precomputed": "bases.machine.kernels",
     "PriestleyChao": "targets.priestley_chao",
+    "PrincipalComponents": "targets.subspace",
     "Privacy": "core.privacy",
     "RBF": "bases.machine.kernels",
     "Ridge": "targets.machine.linear",
@@ -131,6 +136,7 @@ _HOMES = {
     "load": "releases.io",
     "plan": "pipeline",
     "private_bounds": "bounds",
+    "private_pca": "subspace",
     "read_box": "boxfile",
     "release": "pipeline",
     "sample_sensitivity": "sampler.estimate",
@@ -152,6 +158,7 @@ __all__ = [
     "Box",
     "Categorical",
     "Certificate",
+    "ComponentsRelease",
     "Composed",
     "Coordinates",
     "CosineMoments",
@@ -183,6 +190,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "PriestleyChao",
+    "PrincipalComponents",
     "Privacy",
     "Ridge",
     "SampledCertificate",
@@ -211,6 +219,7 @@ __all__ = [
     "oracles",
     "plan",
     "private_bounds",
+    "private_pca",
     "read_box",
     "release",
     "sample_sensitivity",

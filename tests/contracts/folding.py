@@ -53,6 +53,7 @@ FOLDING = {
     "moments of pairs": (sf.CosineMoments(interactions=2), PLANE, ADDING),
     "tables": (sf.TableMoments("t"), MIXED, PURE),
     "tables of pairs": (sf.TableMoments(shares={"means": 0.5, "pairs": 0.5}), PLANE, ADDING),
+    "components": (sf.PrincipalComponents(2, noise="covariance"), PLANE, PURE),
     "curve": (sf.NadarayaWatson(1.0, response="y", range=(0, 10)), LINE, PURE),
     "naive Bayes": (sf.NaiveBayes("t", ["f", "m"]), PLANE, PURE),
     "normal naive Bayes": (sf.NaiveBayes("g", [0, 1], likelihood="normal"), PLANE, ADDING),
@@ -85,6 +86,7 @@ FOLDING = {
 # Later passes of these depend on what was published before them.
 STEPPING = {
     "variance in two steps": (sf.Statistic("variance"), LINE, sf.Privacy(epsilon=20.0)),
+    "components by products": (sf.PrincipalComponents(2, noise="products"), PLANE, ADDING),
     "descent": (
         sf.LogisticRegression(3.0, response="g", classes=[0, 1, 2], prior=(3, 2, 1), mechanism="descent"),
         sf.Box({"a": (0, 10), "t": TWO}),

@@ -33,7 +33,7 @@ QUICK = {
     *("pure", "derivative", "density", "grouped-density", "curve", "machine-linear", "naive-bayes-normal"),
     *("value-mean", "value-median", "value-histogram", "value-bounds", "value-random", "summary", "table"),
     *("collected-density-line", "collected-marginals", "collected-summary", "collected-moments"),
-    *("collected-risk", "collected-model"),
+    *("collected-risk", "collected-model", "components"),
 }
 CASES = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in FILES]
 

@@ -59,6 +59,7 @@ def test_every_target_is_here():
     [
         ("variance in two steps", {"Moments", "CentredSquares"}, 2),
         ("descent", {"ClippedGradient"}, 64),
+        ("components by products", {"Projected"}, 3),
         ("logistic regression from noisy shares", {"Counts", "Gradient"}, None),
     ],
 )

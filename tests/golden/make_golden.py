@@ -321,6 +321,23 @@ def more_learners():
     )
 
 
+def components():
+    """Principal components, of a covariance and of products; numbers of a mean, and of squares and products."""
+    plane = sf.Box({"age": (0, 110), "bmi": (10, 60), "dose": sf.Integer(0, 9)})
+    pure, loose = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, delta=1e-6, neighbours="add-remove")
+    covariance = [-1500.0, -900.0, 600.0, 2100.0, 900.0, -300.0, 1200.0, 60.0, 1500.0]  # of 5,000 records
+    yield "components", made(sf.PrincipalComponents(2, noise="covariance"), plane, pure, 5000, covariance)
+    products = [5010.0, -1500.0, -900.0, 600.0, 1500.0, 150.0, 700.0, -400.0, -200.0, 900.0]
+    yield "components-products", made(sf.PrincipalComponents(2, noise="products"), plane, loose, None, products)
+
+
+def made(target, box, privacy, rows, values):
+    """A release of a target whose noisy numbers are known."""
+    prepared = prepare(target, box, privacy, rows)
+    parts = (np.array(values), prepared.basis, box, rows, prepared.law, prepared.guarantee, None, privacy, "auto")
+    return prepared.target.finish(Published(*parts))
+
+
 def more_statistics():
     """The statistics that the others are not."""
     line, plane = sf.Box({"age": (0, 110)}), sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -439,6 +456,7 @@ def releases():
     yield from more_learners()
     yield from more_statistics()
     yield from collected()
+    yield from components()
     solid = sf.Box({"age": (0, 110), "bmi": (10, 60), "hour": sf.Periodic(0, 24)})
     yield "space", function(sf.Bernstein((2, 2, 3), 2), solid, sf.Privacy(epsilon=1.0))
 
@@ -461,7 +479,7 @@ def basis_of(release):
         return repr(release.summary)
     if release.kind in ("collected-moments", "collected-model"):
         return repr(release.scales)
-    if release.kind in ("summary", "marginals", "table"):
+    if release.kind in ("summary", "marginals", "table", "components"):
         return repr(release.walsh if release.kind == "marginals" else release.basis)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
@@ -491,6 +509,9 @@ def evaluated(release, points):
         return {"values": release(points).tolist()}
     if release.kind == "table":
         return {"numbers": release.numbers.tolist(), "rows": release.rows, "classes": list(release.classes)}
+    if release.kind == "components":
+        told = {name: getattr(release, name).tolist() for name in ("numbers", "mean", "components", "values")}
+        return {**told, "records": release.records}
     if release.kind == "marginals":
         return {"tables": [[list(names), table.tolist()] for names, table in release.tables()]}
     if release.kind == "collected-model":
@@ -538,7 +559,7 @@ def points_of(box):
 
 def expectations(release):
     """What must still be true when a later version reads the file."""
-    if release.kind in ("value", "marginals", "collected-moments", "collected-model", "table"):
+    if release.kind in ("value", "marginals", "collected-moments", "collected-model", "table", "components"):
         return {"points": [], **evaluated(release, None), **promises(release)}
     if release.kind == "summary":
         return {"points": [], **asked(release), **promises(release)}

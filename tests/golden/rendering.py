@@ -288,7 +288,7 @@ def asked(name, release):
     if all(not isinstance(column, sf.Categorical) for column in box.columns):
         Path("points.csv").write_text(points_csv(box), "utf-8")
         yield "evaluate", file, "points.csv"
-        if release.kind not in ("machine", "value", "summary", "table"):
+        if release.kind not in ("machine", "value", "summary", "table", "components"):
             yield "evaluate", file, "points.csv", "--json", "--include", "noise", "--confidence", "0.5"
     Path("new.csv").write_text(records_csv(box), "utf-8")
     yield "predict", file, "new.csv", "-o", "-", "--certain"

@@ -15,7 +15,7 @@ FLAVOURS |= {"machine-output", "machine-objective", "machine-linear", "machine-b
 FLAVOURS |= {"learner-output", "learner-objective", "learner-bernstein", "gaps", "clipped"}
 FLAVOURS |= {"curve", "priestley-chao", "naive-bayes", "naive-bayes-normal"}
 FLAVOURS |= {"value-mean", "value-histogram", "value-median", "value-random", "value-bounds"}
-FLAVOURS |= {"summary", "summary-pairs", "summary-cross", "table"}
+FLAVOURS |= {"summary", "summary-pairs", "summary-cross", "table", "components", "components-products"}
 FLAVOURS |= {"density-space", "density-receipt", "grouped-density-plane", "space"}
 FLAVOURS |= {"machine-line", "machine-number", "machine-space", "naive-bayes-classes"}
 FLAVOURS |= {"curve-plane", "curve-private", "curve-space"}
@@ -57,7 +57,7 @@ def basis_of(release):
         return repr(release.summary)
     if release.kind in ("collected-moments", "collected-model"):
         return repr(release.scales)
-    if release.kind in ("summary", "marginals", "table"):
+    if release.kind in ("summary", "marginals", "table", "components"):
         return repr(release.walsh if release.kind == "marginals" else release.basis)
     part = release.high if release.kind == "curve" else first_part(release)
     return release.handed.words() if release.kind == "machine" else repr(part.basis)
@@ -93,6 +93,11 @@ def test_it_still_evaluates_to_the_stored_values(golden):
     if release.kind == "table":
         assert release.numbers.tolist() == expected["numbers"]
         assert (release.data.num_rows, list(release.classes)) == (expected["rows"], expected["classes"])
+        return
+    if release.kind == "components":
+        for name in ("numbers", "mean", "components", "values"):
+            assert getattr(release, name) == pytest.approx(np.array(expected[name]), rel=1e-9, abs=1e-9)
+        assert release.records == expected["records"]
         return
     if release.kind == "marginals":
         for names, table in expected["tables"]:
@@ -219,7 +224,7 @@ def test_it_still_knows_its_noise(golden):
     assert release.law.deviation == pytest.approx(deviation, rel=1e-12)
     if release.kind == "collected-moments":
         assert (release.slopes()[1] > 0).all()
-    if release.kind in ("value", "summary", "marginals", "collected-moments", "collected-model", "table"):
+    if release.kind in ("value", "summary", "marginals", "collected-moments", "collected-model", "table", "components"):
         return
     low, high = first_part(release).band(expected["points"])
     assert (low < high).all()
@@ -233,7 +238,7 @@ def test_saving_it_again_keeps_it(golden, tmp_path):
         assert again.numbers.tolist() == release.numbers.tolist()
         assert again.summary == release.summary
         return
-    if release.kind in ("summary", "table"):
+    if release.kind in ("summary", "table", "components"):
         assert again.numbers.tolist() == release.numbers.tolist()
         assert (again.basis, again.guarantee, again.law) == (release.basis, release.guarantee, release.law)
         return

@@ -140,6 +140,8 @@ def answers(release):
             found += [part.moments, asked.value, asked.error]
         elif release.kind == "table":
             found += [part.numbers, part.densities.shares, *(c.weights for c in part.densities.columns.values())]
+        elif release.kind == "components":
+            found += [part.numbers, part.mean, part.components, part.values, part.points(5, seed=1)]
         elif release.kind == "marginals":
             found += [t for _, t in part.tables()]
         elif release.kind == "collected-model":
@@ -470,3 +472,11 @@ def test_tables(box, classes, privacy, rows, shares, labelled):
     whole = sf.Box(columns)
     target = sf.TableMoments("label" if labelled else None, shares, rows=7, seed=1)
     check_arrival(released(target, table(whole, rows), whole, privacy))
+
+
+@pytest.mark.slow
+@tries(16)
+@given(boxes(most=4), grants(), ROWS, st.integers(1, 4), st.sampled_from(["auto", "covariance", "products"]))
+def test_components(box, privacy, rows, rank, noise):
+    target = sf.PrincipalComponents(min(rank, box.dimension), 2, noise)
+    check_arrival(released(target, table(box, rows), box, privacy))

@@ -10,6 +10,7 @@ from typing import Any
 from sfumato.faces.base import CONFIDENCE, Face
 from sfumato.faces.bayes import NaiveBayesFace
 from sfumato.faces.collected import CollectedDensityFace, CollectedMomentsFace, CollectedSummaryFace, MarginalsFace
+from sfumato.faces.components import ComponentsFace
 from sfumato.faces.curve import CurveFace
 from sfumato.faces.density import DensityFace, GroupedDensityFace
 from sfumato.faces.function import FunctionFace
@@ -26,6 +27,7 @@ from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.collected.model import CollectedModel
 from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.collected.risk import CollectedRisk
+from sfumato.releases.components import ComponentsRelease
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -52,6 +54,7 @@ FACES: dict[type[Release], type[Face]] = {
     CollectedRisk: CollectedRiskFace,
     CollectedModel: CollectedModelFace,
     TableRelease: TableFace,
+    ComponentsRelease: ComponentsFace,
 }
 # A kind that also comes from people's own devices says other things then.
 LOCAL: dict[type[Release], type[Face]] = {SummaryRelease: CollectedSummaryFace}

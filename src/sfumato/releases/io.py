@@ -33,6 +33,7 @@ from sfumato.releases.collected.marginals import MarginalsRelease
 from sfumato.releases.collected.model import GAUSSIAN, CollectedModel
 from sfumato.releases.collected.moments import CollectedMoments
 from sfumato.releases.collected.risk import CollectedRisk
+from sfumato.releases.components import ComponentsRelease
 from sfumato.releases.curve import CurveRelease
 from sfumato.releases.density.density import DensityRelease
 from sfumato.releases.density.grouped import GroupedDensityRelease
@@ -60,6 +61,7 @@ _EVERY: tuple[type[Release], ...] = (
     CollectedRisk,
     CollectedModel,
     TableRelease,
+    ComponentsRelease,
 )
 _PAPER = ("likelihood", "loglog", "laplace")
 # What devices can have reported, and how: each kind has randomizers of its own.

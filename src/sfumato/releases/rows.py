@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.subspace.reading import Ellipsoid
 from sfumato.bases.unit import in_units, is_whole
 from sfumato.checks import whole_number
 from sfumato.core.box import Box, Categorical, Column, Date
@@ -83,6 +84,19 @@ def rows_of(
         unit = (1 + np.cos((place + generator.random(rows)) * (math.pi / count))) / 2
         found.append(kind.low + unit * (kind.high - kind.low))
     return found
+
+
+def points_in(ellipsoid: Ellipsoid, count: int, generator: np.random.Generator) -> Floats:
+    """``(count, d)`` points spread evenly in an ellipsoid, within [-1, 1], with its variances along its axes.
+
+    A ball of radius ``sqrt(k + 2)`` in k dimensions, filled evenly, has variance 1 along each axis.
+    """
+    rank = len(ellipsoid.values)
+    directions = generator.standard_normal((count, rank))
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
+    radius = generator.random((count, 1)) ** (1 / rank) * math.sqrt(rank + 2)
+    spread = (directions * radius * np.sqrt(ellipsoid.values)) @ ellipsoid.components
+    return np.asarray(np.clip(ellipsoid.mean + spread, -1.0, 1.0))
 
 
 # --- tables in the user's units -----------------------------------------------------------------------------------

@@ -370,6 +370,8 @@ DOORS = (
     target("table", sf.TableMoments("g", seed=7), "x", "g", "t", "k", weight=1),
     target("table of dates", sf.TableMoments("g", seed=7), "d", "g", weight=0.5),
     target("table of pairs", sf.TableMoments(shares={"means": 0.5, "pairs": 0.5}, seed=7), "x", "w", "z", weight=1),
+    target("components", sf.PrincipalComponents(1, noise="covariance"), "x", "w", weight=0.5),
+    target("components by products", sf.PrincipalComponents(2, 2, "products"), "x", "z", "w", weight=0.5),
     target("summary of a circle", sf.CosineMoments(3), "t", "k", weight=1),
     estimator("PrivateKernelDensity", lambda **common: estimators.PrivateKernelDensity(2.0, post="none", **common), "x",
               weight=0.7),

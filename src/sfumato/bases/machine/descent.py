@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.machine.landmarks import exponent_of
-from sfumato.checks import as_written
+from sfumato.bases.repeated import grant_of_one, ratio_of_all
 from sfumato.core.certificate import Certificate, certify_sum
-from sfumato.core.gaussian import noise_multiplier
 from sfumato.core.privacy import Privacy
 
 Floats = NDArray[np.float64]
@@ -28,7 +27,6 @@ SLOPE_BITS = 17  # of a slope that is as steep as the loss allows
 _CLIP = 0.5  # of the longest gradient: where a logistic learner starts, no record's is longer
 _UNBOUNDED = 2.0  # the slope of a squared loss at its start, of responses at either end
 ALONE = "the caller's kernel reads each record alone"
-_FINEST = 2.0**-38  # what variance 4 more is at most worth, in squares of a step's sensitivity of 2**20 or more
 
 
 @dataclass(frozen=True)
@@ -92,17 +90,11 @@ class Descent:
 
     def grant(self, privacy: Privacy) -> Privacy:
         """What the noise of one step may use, so that all together keep the grant."""
-        if privacy.rho is not None:
-            rho = float(as_written(privacy.rho) / self.steps)
-        else:
-            assert privacy.epsilon is not None
-            multiplier = noise_multiplier(privacy.epsilon, privacy.delta)
-            rho = 1 / (2 * (self.steps * multiplier**2 + _FINEST))
-        return replace(privacy, epsilon=None, delta=0.0, rho=rho * (1 - 2.0**-48))
+        return grant_of_one(privacy, self.steps)
 
     def ratio(self, mu: float) -> float:
         """The ratio of sensitivity to noise of all steps together, from that of one."""
-        return mu * math.sqrt(self.steps) * (1 + 2.0**-48)
+        return ratio_of_all(mu, self.steps)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
