@@ -56,7 +56,7 @@ class ComponentsFace(Face):
         far = float(tail_width(release.law, one, one, (1 - self.confidence) / (columns + 1))[0]) + release.law.step
         total, _, _ = split(release.numbers, basis, release.records, columns)
         missed = far / basis.count if basis.counted else 0.0
-        return min(2.0, (far / basis.weight + missed) / max(1.0, total - missed) + 1 / UNIT)
+        return float(min(2.0, (far / basis.weight + missed) / max(1.0, total - missed) + 1 / UNIT))
 
     def rows(self, asked: Asked | None = None) -> Facts:
         within = (
