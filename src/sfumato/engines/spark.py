@@ -42,6 +42,7 @@ from sfumato.extras import need, need_version
 _SENT = 2**24  # numbers that all answers to a pass together may hold: 128 MiB, or twice that
 _KEPT = 2**24  # numbers of features that one machine keeps; a cluster keeps all
 _JAVA = 17
+_PATIENCE = 30.0  # seconds within which a server of Spark Connect must answer
 
 Parts = Callable[[Iterator[Any]], Iterable[Any]]  # what a worker makes of the batches that it gets
 
@@ -245,7 +246,7 @@ def session_at(master: str | None) -> Any:
     sql = need("pyspark.sql", "spark")
     if master is not None and master.startswith("sc://"):  # Java runs there, not here
         need("grpc", "spark")
-        return _started(lambda: sql.SparkSession.builder.remote(master).getOrCreate(), master)
+        return _started(lambda: _connected(master), master)
     active = sql.SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
@@ -271,9 +272,19 @@ def _started(start: Callable[[], Any], master: str) -> Any:
     except Exception as error:
         kind = type(error).__name__
     raise EngineError(
-        f"no session of Spark could be started at {master!r} ({kind}): {NOTHING_LOST}; is that a master, "
+        f"no session of Spark could be started at {master!r} ({kind}): {NOTHING_LOST}; is that a master or a server, "
         "is it there, and has it the same version of Spark?"
     )
+
+
+def _connected(address: str) -> Any:
+    """A session of Spark Connect, whose own client would ask a server that is not there for many minutes."""
+    channel = need("pyspark.sql.connect.client", "spark").DefaultChannelBuilder(address).toChannel()
+    try:
+        need("grpc", "spark").channel_ready_future(channel).result(timeout=_PATIENCE)
+    finally:
+        channel.close()
+    return need("pyspark.sql", "spark").SparkSession.builder.remote(address).getOrCreate()
 
 
 def _check_java() -> None:

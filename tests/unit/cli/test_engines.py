@@ -91,6 +91,19 @@ def test_a_master_that_is_not_there_is_said(here):
     assert not (here / "cohort.sfumato").exists()
 
 
+def test_a_server_of_spark_connect_that_is_not_there_is_said(monkeypatch):
+    """Its client alone asks for many minutes."""
+    for name in ("pyspark", "grpc", "grpc_status"):
+        pytest.importorskip(name, reason="Spark Connect is not installed")
+    from sfumato.engines import spark
+    from sfumato.errors import EngineError
+
+    monkeypatch.setattr(spark, "_PATIENCE", 0.5)
+    words = r"no session of Spark could be started at 'sc://127.0.0.1:1' .* nothing was charged"
+    with pytest.raises(EngineError, match=words):
+        spark.session_at("sc://127.0.0.1:1")
+
+
 def test_a_server_of_spark_connect_needs_its_client(monkeypatch):
     pytest.importorskip("pyspark", reason="PySpark is not installed")
     from sfumato.engines.spark import session_at
