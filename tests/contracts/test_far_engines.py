@@ -377,6 +377,17 @@ def test_a_partition_of_other_types_is_read_value_by_value():
 
 
 @pytest.mark.slow
+def test_truth_with_a_value_missing_is_truth_on_spark():
+    """By way of pandas a null would make objects of one part's booleans: a schema that depends on a value."""
+    values = [True, False, True, None] * 3 + [True] * 7
+    box = sf.Box({"b": sf.Categorical([True, False])})
+    one = Counts(Cells(box, (2,)))
+    frame = session().createDataFrame(session().sparkContext.parallelize([(v,) for v in values], 3), "b boolean")
+    want = folded(one, pa.table({"b": values}), box, MemoryEngine())
+    assert folded(one, frame, box, sf.engines.Spark()) == want == (19, [13, 3])
+
+
+@pytest.mark.slow
 def test_spark_connect_adds_up_to_the_same_bits():
     """In a process of its own, with a server beside it."""
     for name in ("pyspark", "grpc", "grpc_status"):
