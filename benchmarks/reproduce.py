@@ -93,8 +93,14 @@ FIGURES = {
     "kernel-fig2a": "machine_figures:kernel_fig2a",
     "kernel-fig2b": "machine_figures:kernel_fig2b",
     "talk-regression": "talk:talk_regression",
+    "table4": "synthetic_figures:table4",
+    "table5": "synthetic_figures:table5",
 }
-QUICK = ("talk-regression",)  # those that also run with a few repeats: WHAT="talk-regression --quick"
+QUICK = (
+    "talk-regression",
+    "table4",
+    "table5",
+)  # those that also run with a few repeats: WHAT="talk-regression --quick"
 TITLES = {"paper": "paper noise", "sfumato": "default noise", "diffpriv": "diffpriv (R)"}
 
 

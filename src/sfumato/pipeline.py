@@ -325,7 +325,7 @@ def plan(
     rows = n if _public_rows(privacy) else None
     settled = Settled(target, basis, privacy, _free(basis, noise))
     settled = expected(settled, first_of(settled, box, rows, prepare), box, rows)
-    prepared = prepare(target, box, settled.privacy, rows, basis=settled.basis, noise=noise)
+    prepared = prepare(settled.target, box, settled.privacy, rows, basis=settled.basis, noise=noise)
     warn_of_random(prepared.guarantee.confidence, privacy, 2)
     errors, epsilon = prepared.errors(n, probability("confidence", confidence)), privacy.epsilon or 0.0
     return Plan(

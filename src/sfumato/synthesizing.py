@@ -39,7 +39,8 @@ def synthesize(
     rows, seed
         How many rows ``.data`` has, by default as many as there are records, and which; by default any.
     shares, method, expected_rows
-        As for ``sf.TableMoments``: which parts of the grant buy which moments (``"auto"``: a public rule).
+        As for ``sf.TableMoments``: which parts of the grant buy which moments, and where labels come from (``"auto"``:
+        a public rule).
 
     Formal guarantee: the table, and all that is ever computed from it, satisfies ``table.guarantee``.
 

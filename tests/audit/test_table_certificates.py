@@ -11,6 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.bases.synthetic.blocks import budgets_of
 from sfumato.bases.synthetic.contributions import add_block
+from sfumato.bases.synthetic.line import line_of
 from sfumato.targets.tables import TableSums
 
 BOX = sf.Box(
@@ -130,6 +131,66 @@ def test_a_record_without_a_label_is_in_no_stratum_and_a_missing_value_adds_noth
     blank = moved([(math.nan, 1, math.nan, math.nan, math.nan, -1, -1)])
     assert np.flatnonzero(blank).tolist() == [stratum]  # the count of its class alone
     assert TableSums(BOX, BASIS).largest == max(BASIS.budgets)
+
+
+# --- the rule -------------------------------------------------------------------------------------------------------
+
+SIDED = sf.Box({**dict(zip(BOX.names, BOX.columns, strict=True)), "label": sf.Categorical(["a", "b"])})
+RULED = budgets_of({**SHARES, "rule": 0.2}, SIDED, "label", 3, True)
+LINES = [
+    line_of(SIDED, "label", np.array(slopes))
+    for slopes in ([1, 2, *[3, -1, 0, 5], -2, *[1, -1], *[2, 0, -2]], [1e300] * 12, [0.0] * 12, [1, *[0.0] * 11])
+]  # by columns: x, y, each of few, hour, each of two, each of three
+
+
+def ruled(line):
+    """Alone, the numbers of records whose labels are one of two, or none of them."""
+    sided = [(x, -1 if label == 2 else label, *rest) for x, label, *rest in RECORDS]
+    columns = [[np.array([record[i]]) for record in sided] for i in range(SIDED.dimension)]
+    found = []
+    for row in zip(*columns, strict=True):
+        total = np.zeros(RULED.size(SIDED), dtype=np.int64)
+        kinds = zip(SIDED.columns, row, strict=True)
+        values = [v.astype(np.int32) if isinstance(kind, sf.Categorical) else v.astype(float) for kind, v in kinds]
+        add_block(total, SIDED, RULED, values, line)
+        found.append(total)
+    return np.stack(found)
+
+
+@pytest.mark.parametrize("line", LINES, ids=["mixed", "huge", "flat", "one column"])
+@pytest.mark.parametrize("privacy", GRANTS, ids=lambda one: one.neighbours)
+def test_a_rule_moves_no_further_than_certified(line, privacy):
+    """Its two numbers are a block of their own; the sign of the label alone attains its budget."""
+    alone = ruled(line)
+    bound = RULED.certified("l1-linf", SIDED, privacy).bound
+    assert np.abs(alone[:, -2:]).max() == RULED.budget["rule"]
+
+    def length(vectors):
+        return norm(vectors, RULED, SIDED)
+
+    found = furthest(alone, length) if privacy.neighbours == "replace" else length(alone).max()
+    assert 0.7 * bound < found <= bound
+
+
+def test_a_rules_numbers_are_sums_over_records_bit_by_bit():
+    alone = ruled(LINES[0])
+    sided = [(x, -1 if label == 2 else label, *rest) for x, label, *rest in RECORDS]
+    columns = [np.array([record[i] for record in sided]) for i in range(SIDED.dimension)]
+    values = [
+        c.astype(np.int32 if isinstance(k, sf.Categorical) else float)
+        for k, c in zip(SIDED.columns, columns, strict=True)
+    ]
+    total = np.zeros(RULED.size(SIDED), dtype=np.int64)
+    add_block(total, SIDED, RULED, values, LINES[0])
+    assert (total == alone.sum(axis=0)).all()
+
+
+def test_negative_control_a_rule_that_is_left_out_of_the_sum_of_budgets():
+    """Two more numbers are not free: without their budget the bound is exceeded."""
+    without = RULED.certified("l1-linf", SIDED, GRANTS[1]).bound - RULED.budget["rule"]
+    alone = ruled(LINES[0])
+    attained = max(norm(one, RULED, SIDED) for one in alone)
+    assert attained > without
 
 
 # --- negative controls ----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ come from people who are simulated, and devices whose randomness is a fixed stre
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from unittest import mock
 
@@ -23,7 +24,7 @@ from sfumato.bases.statistics.quantiles import Grid, Quantiles
 from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
-from sfumato.core.privacy import Guarantee
+from sfumato.core.privacy import Guarantee, part_of
 from sfumato.paid_choice import Settled, expected, first_of
 from sfumato.pipeline import prepare
 from sfumato.releases.base import Receipt
@@ -274,6 +275,29 @@ def tables():
     stratum = basis.sizes(box)["means"][0]
     values[[0, stratum]] = 5000 * units[0] * np.array([0.6, 0.4])
     yield "table", target.finish(Published(values, basis, box, 5000, law, promised, None, privacy, "caller"))
+    yield "table-rule", ruled_table(box, privacy)
+
+
+def ruled_table(box, privacy):
+    """One whose labels follow a rule that was published first: weights and sums that somebody made up."""
+    target = sf.TableMoments("sex", {"means": 0.7, "norm": 0.3}, rows=60, seed=7, method="rule")
+    step, rest = target.before(box, 5000, privacy, True), part_of(privacy, Fraction(7, 10))
+    part = part_of(privacy, step.share)
+    learner, own = step.target, step.box
+    first = calibrate(learner.certificate(learner.choose_basis(own, 5000, part), own, 5000, part), len(step.typical),
+                      learner.door(part))[0]  # fmt: skip
+    weights = 3 * np.cos(1.3 * np.arange(len(step.typical)))
+    target, _ = target.after(Measured(step, weights, first), "auto", box, 5000, privacy, rest)
+    basis = target.choose_basis(box, 5000, rest)
+    law, promised = calibrate(target.certificate(basis, box, 5000, rest), basis.size(box), rest)
+    promised = replace(promised, epsilon=privacy.epsilon)
+    units = np.concatenate(
+        [np.full(sum(sizes), basis.unit(word, box) * law.step) for word, sizes in basis.sizes(box).items()]
+    )
+    values = 5000 * units * (0.2 * np.cos(1.7 * np.arange(len(units))) - 0.1)
+    stratum = basis.sizes(box)["means"][0]
+    values[[0, stratum]], values[-2:] = 5000 * units[0] * np.array([0.6, 0.4]), 5000 * units[-1] * np.array([-0.2, 0.1])
+    return target.finish(Published(values, basis, box, 5000, law, promised, None, privacy, "caller"))
 
 
 def more_densities():

@@ -23,6 +23,9 @@ Label = Annotated[str | None, typer.Option(metavar="NAME", help="A column of cat
 Shares = Annotated[
     str, typer.Option(metavar="auto|means=P,norm=P,...", help="Which part of the grant buys which moments.")
 ]
+Method = Annotated[
+    str, typer.Option(metavar="auto|strata|rule", help="Where labels come from: strata, or a private linear rule.")
+]
 MadeRows = Annotated[
     int | None, typer.Option("--rows", metavar="N", help="How many rows the table has; else as many as the data.")
 ]
@@ -45,6 +48,7 @@ def synthesize(
     rho: options.Rho = None,
     label: Label = None,
     shares: Shares = "auto",
+    method: Method = "auto",
     rows: MadeRows = None,
     seed: Seed = None,
     neighbours: options.Neighbours = "replace",
@@ -67,7 +71,7 @@ def synthesize(
     if not chosen:
         raise ParameterError("a table of which columns? give --column NAME:LOW:HIGH with public bounds, or --box TOML")
     domain = sf.Box(chosen, max_norm=norm)
-    target = sf.TableMoments(label, read_shares(shares), rows, seed, expected_rows=expected_rows)
+    target = sf.TableMoments(label, read_shares(shares), rows, seed, method, expected_rows=expected_rows)
     with working(ctx, "looking whether there is room for so many moments"):
         order = _order(data, domain, privacy, target)
     if plan:

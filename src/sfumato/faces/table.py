@@ -35,6 +35,7 @@ _MEANING = {
     "norm": "the squared length of a record",
     "spreads": "the spread of every numeric column",
     "pairs": "the product of every pair of numeric columns",
+    "rule": "a private classifier, and how its labels and columns go together",
 }
 
 
@@ -92,9 +93,17 @@ class TableFace(Face):
     def independent(self) -> str:
         """What is known of columns together, plainly."""
         within = "" if self.release.label is None else f" within a class of {plain(self.release.label)}"
+        if self.release.rule is not None:
+            return f"{plain(self.release.label or '')} follows a linear rule of the columns; {self._strata}"
         if "pairs" in self.release.bought:
             return f"pairs of numeric columns go together as their noisy products say; others are independent{within}"
         return f"columns are independent{within}: how they go together was not bought (pairs)"
+
+    @property
+    def _strata(self) -> str:
+        if "pairs" in self.release.bought:
+            return "pairs of numeric columns go together as their noisy products say; others are independent in strata"
+        return "else columns are independent in strata: how they go together was not bought (pairs)"
 
     @cached_property
     def classes(self) -> list[dict[str, Any]]:
@@ -152,6 +161,7 @@ class TableFace(Face):
             ("classes", self._class_lines()),
             ("columns", self._column_lines()),
             ("together", [self.independent]),
+            *self._rule_lines(),
             (
                 "missing",
                 ["a missing value counted as the middle of its column; a record without a label is in no class"],
@@ -163,6 +173,14 @@ class TableFace(Face):
         return [
             f"{word}: {100 * part:.3g} % of the grant, {_MEANING[word]}" for word, part in self.release.bought.items()
         ]
+
+    def _rule_lines(self) -> Facts:
+        """The classifier that was bought first, for programs that are not run."""
+        rule = self.release.rule
+        if rule is None:
+            return []
+        told = f"a logistic regression with {rule.learned.mechanism} noise, published first"
+        return [("rule", [f"labels are drawn from {told} for {float(100 * rule.share):.3g} % of the grant"])]
 
     def _class_lines(self) -> list[str]:
         return [

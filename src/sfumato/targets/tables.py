@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from sfumato.bases.base import Basis
 from sfumato.bases.synthetic.blocks import (
     LARGEST_ORDER,
     LARGEST_SIZE,
+    RULE,
     WORDS,
     TableBlocks,
     block_sizes,
@@ -18,13 +22,14 @@ from sfumato.bases.synthetic.blocks import (
     layout_of,
 )
 from sfumato.bases.synthetic.contributions import add_block
+from sfumato.bases.synthetic.line import Line, columns_of, told_by
 from sfumato.bases.synthetic.model import check_fit
 from sfumato.checks import did_you_mean, finite_number, one_of, positive_integer, shown, whole_number
 from sfumato.core.box import Box, Categorical
 from sfumato.core.calibration import NoiseLaw, calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.core.mechanism import Private
-from sfumato.core.privacy import Privacy
+from sfumato.core.privacy import Privacy, part_of
 from sfumato.core.whole import Integers, Sealed
 from sfumato.engines.cells import positions
 from sfumato.engines.engine import Engine, Records
@@ -32,8 +37,11 @@ from sfumato.engines.passes import Values
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import block_deviations, noise_deviation
 from sfumato.releases.rows import MOST_ROWS, check_rows, fresh_seed
+from sfumato.releases.synthetic.rule import Rule, promised_for
 from sfumato.releases.synthetic.table import METHODS, TableRelease, check_label
-from sfumato.targets.base import Errors, Published, Target
+from sfumato.targets.base import Errors, Measured, Published, Step, Target
+from sfumato.targets.machine.linear import LogisticRegression
+from sfumato.targets.machine.machine import KernelMachine
 
 _EXPECTED_ROWS = 10_000  # where the number of rows is private and none is expected
 _BLOCK = 8_192  # rows at a time
@@ -48,6 +56,14 @@ _PAIRED = {"means": 0.35, "norm": 0.05, "spreads": 0.2, "pairs": 0.4}
 _LEAST = {"spreads": 0.05, "pairs": 0.015}
 _ORDERS = ((4, 0.01), (3, 0.02))  # of spreads, where noise is below
 
+# The rule of method="auto" (docs/tables.md), from made-up tables alone (benchmarks/synthetic_labels.py): what a linear
+# rule gets of the grant, its two numbers' part of the rest, of how many columns it is worth that, and how large
+# n epsilon / d must be.
+_LEARNED = Fraction(3, 10)
+_TOLD = 0.1
+_WIDE = 40
+_ENOUGH = 100.0
+
 
 @dataclass(frozen=True)
 class TableSums:
@@ -55,6 +71,7 @@ class TableSums:
 
     box: Box
     basis: TableBlocks
+    line: Line | None = None
     features = None
 
     @property
@@ -76,7 +93,7 @@ class TableSums:
                 else values[start : start + block]
                 for kind, values in zip(self.box.columns, columns, strict=True)
             ]  # fmt: skip
-            add_block(total, self.box, self.basis, parts)
+            add_block(total, self.box, self.basis, parts, self.line)
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,8 @@ class TableMoments(Target):
     rows, seed
         How many rows the table has, by default as many as there are records, and which; by default any.
     method
-        How rows are made: ``"auto"`` or ``"strata"``.
+        Where labels come from: ``"strata"``, each class with moments of its own; ``"rule"``, for two classes, from a
+        private logistic regression that is published first; ``"auto"``: a public rule in n, epsilon and the columns.
     expected_rows
         A public guess of the number of rows, where that number itself is private; it only steers accuracy.
 
@@ -110,6 +128,7 @@ class TableMoments(Target):
     seed: int | None = None
     method: str = "auto"
     expected_rows: int | None = None
+    rule: Rule | None = field(default=None, repr=False)  # once it is published, by ``after``, not by callers
 
     bases = (TableBlocks,)
 
@@ -123,7 +142,7 @@ class TableMoments(Target):
         one_of("method", self.method, ("auto", *METHODS))
         if self.expected_rows is not None:
             positive_integer("expected_rows", self.expected_rows)
-        if not isinstance(self.shares, str) or self.shares != "auto":
+        if self.rule is None and (not isinstance(self.shares, str) or self.shares != "auto"):  # else they are checked
             object.__setattr__(self, "shares", _checked_shares(self.shares))
 
     def check_box(self, box: Box) -> None:
@@ -132,6 +151,10 @@ class TableMoments(Target):
             raise ParameterError("a table reads columns one at a time: a box with max_norm has no meaning here",
                                  parameter="box")  # fmt: skip
         check_fit(box, self.label)
+        if self.method == "rule" and not _two_classes(box, self.label):
+            raise ParameterError.of(
+                "method", "'rule' needs a label of two classes; use 'strata', or declare the two that matter"
+            )
         given = {word for word, share in self.shares if share > 0} if self.shares != "auto" else set()
         sizes = block_sizes(box, self.label, LARGEST_ORDER)
         wanted = sum(sum(sizes[word]) for word in WORDS if word in given | {"means"})
@@ -143,9 +166,10 @@ class TableMoments(Target):
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> TableBlocks:
         """The blocks of the shares that were given, or of the public rule."""
         rows = n or self.expected_rows or _EXPECTED_ROWS
+        more = {} if self.rule is None else {RULE: _TOLD}
         if self.shares != "auto":
-            return _blocks(dict(self.shares), box, self.label, privacy, rows)
-        return auto_blocks(box, self.label, privacy, rows)
+            return _blocks(_with(dict(self.shares), more), box, self.label, privacy, rows)
+        return auto_blocks(box, self.label, privacy, rows, more)
 
     def size(self, basis: TableBlocks, box: Box) -> int:  # type: ignore[override]
         return basis.size(box)
@@ -156,6 +180,45 @@ class TableMoments(Target):
         if basis.label != self.label:
             raise ParameterError(f"the blocks are of label {basis.label!r}, the target of {self.label!r}")
 
+    # --- the rule, published first ----------------------------------------------------------------------------------
+
+    def before(self, box: Box, n: int | None, privacy: Privacy, free: bool) -> Step | None:
+        """A logistic regression of the label, where labels are to follow it."""
+        if self.method == "strata" or not _two_classes(box, self.label):
+            return None
+        assert self.label is not None
+        own = columns_of(box, self.label)
+        rows = n or self.expected_rows or _EXPECTED_ROWS
+        told = rows * (privacy.epsilon or 0.0) / own.dimension
+        if self.method == "auto" and (own.dimension < _WIDE or told < _ENOUGH):
+            return None
+        kind, part = box.columns[box.names.index(self.label)], part_of(privacy, _LEARNED)
+        assert isinstance(kind, Categorical)
+        mechanism = "objective" if part.rho is None and part.unit == "row" else "output"
+        learner = LogisticRegression(
+            response=self.label, classes=kind.categories, mechanism=mechanism, prior="even", expected_rows=rows
+        )
+        settled = learner.settled(own, n, part)
+        return Step(settled, _LEARNED, own, typical=np.zeros(settled.size(settled.choose_basis(own, n, part), own)))
+
+    def after(
+        self, measured: Measured, basis: Any, box: Box, n: int | None, granted: Privacy, rest: Privacy
+    ) -> tuple[TableMoments, Any]:
+        """The same, with the rule that was published."""
+        target, own = measured.step.target, measured.step.box
+        assert isinstance(target, KernelMachine) and own is not None
+        part = part_of(granted, measured.step.share)
+        found = Published(
+            measured.numbers, target.choose_basis(own, n, part), own, n, measured.law,
+            promised_for(part, measured.law.certificate.assumptions), None, part, "auto",
+        )  # fmt: skip
+        return replace(self, rule=Rule(target.finish(found), measured.step.share)), basis
+
+    def _line(self, box: Box) -> Line | None:
+        return None if self.rule is None or self.label is None else self.rule.line(box, self.label)
+
+    # --- the pipeline -----------------------------------------------------------------------------------------------
+
     def gather(self, records: Records, box: Box, engine: Engine) -> _Gathered:
         """Nothing yet: which blocks there are depends on the public number of records."""
         return _Gathered(records, engine)
@@ -165,7 +228,9 @@ class TableMoments(Target):
         return basis.certified(_norm(privacy), box, privacy)
 
     def coefficients(self, gathered: _Gathered, basis: TableBlocks, box: Box, certificate: Certificate) -> Private:
-        return Private(gathered.engine.fold(gathered.records, TableSums(box, basis)).wide(), certificate)
+        return Private(
+            gathered.engine.fold(gathered.records, TableSums(box, basis, self._line(box))).wide(), certificate
+        )
 
     def check_law(self, law: NoiseLaw) -> None:
         if law.kind not in ("blocks", "gaussian"):
@@ -189,7 +254,9 @@ class TableMoments(Target):
     def finish(self, published: Published) -> TableRelease:
         basis, box, records = published.basis, published.box, published.rows
         assert isinstance(basis, TableBlocks)
-        common: dict[str, Any] = {"guarantee": published.guarantee, "law": published.law, "receipt": published.receipt}
+        promise, first = published.guarantee, () if self.rule is None else self.rule.learned.guarantee.assumptions
+        promise = replace(promise, assumptions=tuple(dict.fromkeys((*promise.assumptions, *first))))
+        common: dict[str, Any] = {"guarantee": promise, "law": published.law, "receipt": published.receipt}
         made = TableRelease(
             **common,
             target=self.describe(),
@@ -199,7 +266,8 @@ class TableMoments(Target):
             records=records,
             rows=self.rows or 1,
             seed=fresh_seed() if self.seed is None else self.seed,
-            method="strata",
+            method="strata" if self.rule is None else "rule",
+            rule=self.rule,
         )
         return made if self.rows else replace(made, rows=min(MOST_ROWS, max(1, round(made.noisy.total))))
 
@@ -209,8 +277,15 @@ class TableMoments(Target):
             ("target", "synthetic table"),
             ("label", self.label or "-"),
             ("shares", str(shares)),
+            *([] if self.rule is None else [("labels", f"follow a {self._how}")]),
             ("missing values", "count as the middle of their column"),
         )
+
+    @property
+    def _how(self) -> str:
+        assert self.rule is not None
+        share, noise = float(100 * self.rule.share), self.rule.learned.mechanism
+        return f"logistic regression with {noise} noise, published first for {share:.3g} % of the grant"
 
 
 class _Gathered(Sealed):
@@ -247,6 +322,17 @@ def _checked_shares(given: Any) -> tuple[tuple[str, float], ...]:
     return found
 
 
+def _two_classes(box: Box, label: str | None) -> bool:
+    kind = None if label is None else box.columns[box.names.index(label)]
+    return isinstance(kind, Categorical) and len(kind.categories) == 2 and bool(told_by(box, label))
+
+
+def _with(shares: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """Shares in the same proportions, beside others that are parts of the whole."""
+    scale = (1 - math.fsum(more.values())) / math.fsum(shares.values())
+    return {**{word: scale * share for word, share in shares.items()}, **more}
+
+
 def _norm(privacy: Privacy) -> str:
     return "l1-linf" if privacy.rho is None and privacy.delta == 0 else "l2"
 
@@ -280,14 +366,20 @@ def word_deviations(basis: TableBlocks, box: Box, law: NoiseLaw) -> dict[str, fl
     return found
 
 
-def auto_blocks(box: Box, label: str | None, privacy: Privacy, rows: int) -> TableBlocks:
-    """The public rule: a block is in where its noise leaves something of what it is typically about."""
-    many = len(layout_of(box, label).many)
-    shares = _PLAIN
+def auto_blocks(
+    box: Box, label: str | None, privacy: Privacy, rows: int, beside: Mapping[str, float] | None = None
+) -> TableBlocks:
+    """The public rule: a block is in where its noise leaves something of what it is typically about.
+
+    ``beside`` are parts that others have.
+    """
+    many, beside = len(layout_of(box, label).many), beside or {}
+    shares = _with(_PLAIN, beside)
     for more, word in ((_SPREAD, "spreads"), (_PAIRED, "pairs")):
         sizes = block_sizes(box, label, 2)[word]
         if not many or not sizes or sizes[0] > LARGEST_SIZE:
             continue
+        more = _with(more, beside)
         noise = deviations(budgets_of(more, box, label, 2, _norm(privacy) == "l1-linf"), box, privacy)[word]
         if noise / rows < _LEAST[word]:
             shares = more

@@ -80,3 +80,13 @@ def test_shares_as_text():
     for text in ("means", "means=x", "=", "means=0.5,"):
         with pytest.raises(ParameterError, match="--shares"):
             read_shares(text)
+
+
+def test_labels_by_a_rule(sfumato, here):
+    plan = sfumato(*ASK, "--label", "sex", "--method", "rule", "--expected-rows", "400", "--plan")
+    assert plan.code == 0 and "rule (1 x 2 numbers" in " ".join(plan.out.split())
+    result = sfumato(*ASK, "--label", "sex", "--method", "rule", "--rows", "50", "--json")
+    assert result.code == 0, result.err
+    release = sf.load(here / "table.sfumato")
+    assert release.method == "rule" and release.guarantee.epsilon == 1.0
+    assert json.loads(result.out)["method"] == "rule"

@@ -4,14 +4,15 @@
 ``T_2`` of whole numbers of few values), cosine and sine of periodic ones, +1 or -1 for each category. Pooled over all
 records, of numeric columns of more than few values: ``norm``, the mean ``T_2`` (their squared length); ``spreads``,
 ``T_2`` and more of each; ``pairs``, the products of all pairs. ``T_r`` are Chebyshev polynomials of a column scaled to
-[-1, 1]. docs/proofs/blocks.md proves how far neighbours move them.
+[-1, 1]. ``rule``, where labels follow one: the sign of the label, and sign times place on the rule's line.
+docs/proofs/blocks.md proves how far neighbours move them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,7 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 
 WORDS = ("means", "norm", "spreads", "pairs")
+RULE = "rule"
 EXPONENT = -24  # of the grid; all budgets together have about so many bits
 LARGEST_ORDER = 4  # of spreads
 FEW_VALUES = 12  # a column of so many whole numbers is known class by class
@@ -88,6 +90,7 @@ def block_sizes(box: Box, label: str | None, order: int) -> dict[str, tuple[int,
         "norm": (1,) if layout.many else (),
         "spreads": ((order - 1) * len(layout.many),),
         "pairs": (len(layout.many) * (len(layout.many) - 1) // 2,),
+        RULE: (2,),
     }
     return {word: tuple(size for size in sizes if size) for word, sizes in wanted.items()}
 
@@ -108,6 +111,8 @@ class TableBlocks(Basis):
         For each of the words the largest whole number that a record adds to a number of its blocks; 0 leaves them out.
     order
         ``spreads`` has the polynomials from 2 to this one.
+    rule
+        The budget of a linear rule's two numbers; 0 leaves them out.
 
     >>> TableBlocks(None, (2**24, 0, 0, 0)).size(Box({"age": (0, 110), "bmi": (10, 60)}))
     3
@@ -116,6 +121,7 @@ class TableBlocks(Basis):
     label: str | None
     budgets: tuple[int, int, int, int]
     order: int = 2
+    rule: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         if self.label is not None and not isinstance(self.label, str):
@@ -125,11 +131,12 @@ class TableBlocks(Basis):
         for word, budget in zip(WORDS, self.budgets, strict=True):
             whole_number(f"the budget of {word}", budget, word == "means", 2**-EXPONENT)
         whole_number("order", self.order, 2, LARGEST_ORDER)
+        whole_number("the budget of the rule", self.rule, 0, 2**-EXPONENT)
 
     @cached_property
     def budget(self) -> dict[str, int]:
         """The budget of each word."""
-        return dict(zip(WORDS, self.budgets, strict=True))
+        return {**dict(zip(WORDS, self.budgets, strict=True)), RULE: self.rule}
 
     def unit(self, word: str, box: Box) -> int:
         """What a number of size one becomes, in steps: pairs have squares, of a norm each column its part."""
@@ -142,7 +149,7 @@ class TableBlocks(Basis):
     def sizes(self, box: Box) -> dict[str, tuple[int, ...]]:
         """The numbers in the blocks of each word that is there."""
         every = block_sizes(box, self.label, self.order)
-        return {word: every[word] for word in WORDS if self.unit(word, box)}
+        return {word: sizes for word, sizes in every.items() if self.unit(word, box)}
 
     def size(self, box: Box) -> int:
         return sum(map(sum, self.sizes(box).values()))
@@ -157,15 +164,17 @@ class TableBlocks(Basis):
         return certify_sum("l2", math.isqrt(squares - 1) + 1, EXPONENT, privacy)
 
     def to_json(self) -> dict[str, Any]:
-        return {"name": "table", "label": self.label, "budgets": dict(self.budget), "order": self.order}
+        budgets = {word: budget for word, budget in self.budget.items() if word != RULE or budget}
+        return {"name": "table", "label": self.label, "budgets": budgets, "order": self.order}
 
 
 def blocks_from_json(data: Mapping[str, Any]) -> TableBlocks:
     """Rebuild the blocks from plain data."""
-    if set(data) != {"name", "label", "budgets", "order"} or set(data["budgets"]) != {*WORDS}:
+    if set(data) != {"name", "label", "budgets", "order"} or {*data["budgets"]} - {RULE} != {*WORDS}:
         raise ParameterError("the blocks have unexpected or missing entries")
     one_of("name", data["name"], ("table",))
-    return TableBlocks(data["label"], tuple(data["budgets"][word] for word in WORDS), data["order"])
+    budgets = data["budgets"]
+    return TableBlocks(data["label"], tuple(budgets[word] for word in WORDS), data["order"], budgets.get(RULE, 0))
 
 
 def budgets_of(shares: Mapping[str, float], box: Box, label: str | None, order: int, pure: bool) -> TableBlocks:
@@ -175,10 +184,11 @@ def budgets_of(shares: Mapping[str, float], box: Box, label: str | None, order: 
     squares of all that a record adds.
     """
     sizes = block_sizes(box, label, order)
-    there = {word: shares.get(word, 0.0) for word in WORDS if sizes[word] and shares.get(word, 0.0) > 0}
+    there = {word: shares.get(word, 0.0) for word in sizes if sizes[word] and shares.get(word, 0.0) > 0}
     total, found = math.fsum(there.values()), []
-    for word in WORDS:
+    for word in (*WORDS, RULE):
         part = there.get(word, 0.0) / total if total else 0.0
         part = part if pure else math.sqrt(part / sizes[word][0]) if part else 0.0
         found.append(int(2**-EXPONENT * part))
-    return TableBlocks(label, (max(1, found[0]), *found[1:]), order)  # type: ignore[arg-type]
+    *own, rule = found
+    return TableBlocks(label, (max(1, own[0]), *own[1:]), order, rule)  # type: ignore[arg-type]

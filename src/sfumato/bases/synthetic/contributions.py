@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.synthetic.blocks import TableBlocks, layout_of
+from sfumato.bases.synthetic.blocks import RULE, TableBlocks, layout_of
+from sfumato.bases.synthetic.line import Line
 from sfumato.core.box import Box, Categorical, Interval
 
 Floats = NDArray[np.float64]
@@ -67,10 +68,11 @@ def signs(places: NDArray[Any], count: int) -> Floats:
     return np.asarray((2.0 * (places == np.arange(count)[:, None]) - 1.0) * known, dtype=np.float64)
 
 
-def add_block(total: Integers, box: Box, basis: TableBlocks, columns: Sequence[Any]) -> None:
+def add_block(total: Integers, box: Box, basis: TableBlocks, columns: Sequence[Any], line: Line | None = None) -> None:
     """Add what some records contribute, few enough for sums of doubles to be exact.
 
     ``columns`` are those of the box, in its order: numbers, and the positions of categories (negative for none).
+    ``line`` is that of the rule, where there is one.
     """
     layout, sizes = layout_of(box, basis.label), basis.sizes(box)
     lines = {i: scaled(box.columns[i], columns[i]) for i in layout.lines}  # type: ignore[arg-type]
@@ -85,7 +87,19 @@ def add_block(total: Integers, box: Box, basis: TableBlocks, columns: Sequence[A
         root = math.isqrt(basis.budget["pairs"])
         whole = np.stack([truncated(lines[i], root) for i in layout.many])
         parts.append((whole @ whole.T)[np.triu_indices(len(whole), 1)])
+    if RULE in sizes and line is not None:
+        parts.append(_ruled(box, basis, columns, lines, line))
     total += np.concatenate([part.ravel() for part in parts]).astype(np.int64)
+
+
+def _ruled(box: Box, basis: TableBlocks, columns: Sequence[Any], lines: dict[int, Floats], line: Line) -> Floats:
+    """Sums of the signs of labels, and of sign times place on the line."""
+    layout, unit = layout_of(box, basis.label), basis.unit(RULE, box)
+    assert layout.label is not None
+    turned = {i: scaled(box.columns[i], columns[i]) for i in layout.circles}  # type: ignore[arg-type]
+    places = line.at(box, {**lines, **turned, **{i: columns[i].astype(np.float64) for i in layout.groups}})
+    sign = signs(columns[layout.label], 2)[0]
+    return np.array([sign.sum() * unit, truncated(sign * places, unit).sum()])
 
 
 def _strata(box: Box, basis: TableBlocks, columns: Sequence[Any], lines: dict[int, Floats]) -> Floats:

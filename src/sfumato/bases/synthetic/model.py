@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 _CELLS = 160  # of a line, evenly spaced in angle
 _HOURS = 96  # of a circle
 _COPIES = 5  # of a density and of a curvature, while they are sought
+_ROUNDS, _SURPLUS = 60, 1e-9  # of a variance between classes, and where it is found
 LARGEST_FIT = 2**27  # numbers that a fit may hold at once: a gigabyte
 
 
@@ -110,19 +111,38 @@ def law_of(noisy: Noisy, basis: TableBlocks, box: Box) -> TableLaw:
 
 
 def _shrunk(noisy: Noisy) -> _Shrunk:
-    """Class means, drawn towards those of all records where noise could have made the difference."""
+    """Class means, drawn towards a common one where noise could have made the difference.
+
+    The common one is their mean, weighted by how well each is known: a small class, whose mean noise hides, does not
+    bring all of its noise into the mean of all records.
+    """
     sizes = noisy.sizes[:, None]
     means, noise = noisy.sums / sizes, (noisy.of_class / noisy.sizes) ** 2
     if len(means) == 1 or not means.shape[1]:
         return _Shrunk(np.clip(means, -1.0, 1.0), noise)
-    whole = float(noisy.members.sum())
-    pooled, rest = noisy.sums.sum(axis=0) / whole, len(means) * (noisy.of_class / whole) ** 2
-    apart = means - pooled
-    kept = np.stack([_kept(own, one) for own, one in zip(apart, noise, strict=True)])
-    found = pooled + kept * apart
-    found += pooled - noisy.shares @ found  # as often as the classes are there, they make up all records
-    part = kept.mean(axis=1)
+    between = _between(means, noise)
+    weights = 1 / (between + noise)
+    common, rest = weights @ means / weights.sum(), float(1 / weights.sum())
+    apart, part = means - common, between * weights
+    kept = np.maximum(part[:, None], _standing(apart, noise[:, None]))
+    found, part = common + kept * apart, kept.mean(axis=1)
     return _Shrunk(np.clip(found, -1.0, 1.0), part * noise + (1 - part) * rest)
+
+
+def _between(means: Floats, noise: Floats) -> float:
+    """The variance of class means about a common one, beyond that of their noise, as of all features (Paule, Mandel).
+
+    With it, weighted squares are as large as they should be.
+    """
+    found, free = 0.0, len(means) - 1
+    for _ in range(_ROUNDS):
+        weights = 1 / (found + noise)
+        squares = ((means - weights @ means / weights.sum()) ** 2).mean(axis=1)
+        beyond = float(weights @ squares) - free
+        if beyond <= _SURPLUS:
+            break
+        found += beyond / float(weights**2 @ squares)
+    return found
 
 
 def _kept(found: Floats, noise: float) -> Floats:
@@ -130,8 +150,11 @@ def _kept(found: Floats, noise: float) -> Floats:
 
     All of them by their common variance (empirical Bayes), a single one by the garrote, for few that are large.
     """
-    squares = np.maximum(found**2, 1e-300)
-    return np.asarray(np.maximum(max(0.0, 1 - noise / float(squares.mean())), 1 - 2 * noise / squares))
+    return np.maximum(max(0.0, 1 - noise / max(1e-300, float((found**2).mean()))), _standing(found, noise))
+
+
+def _standing(found: Floats, noise: Floats | float) -> Floats:
+    return np.asarray(1 - 2 * noise / np.maximum(found**2, 1e-300))
 
 
 def _line() -> tuple[Floats, Floats]:

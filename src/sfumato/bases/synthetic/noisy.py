@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.density.measure import to_simplex
-from sfumato.bases.synthetic.blocks import TableBlocks, layout_of
+from sfumato.bases.synthetic.blocks import RULE, TableBlocks, layout_of
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.laws import block_deviations, noise_deviation
@@ -32,9 +32,9 @@ class Noisy:
         ``(classes,)`` and ``(classes, features)``: of each class.
     of_class
         The deviation of the noise in each of them.
-    norm, spreads, pairs
-        Pooled: the sum of all ``T_2``, ``(columns, orders)``, ``(pairs,)``; each with its deviation. None where they
-        were not bought.
+    norm, spreads, pairs, rule
+        Pooled: the sum of all ``T_2``, ``(columns, orders)``, ``(pairs,)``, ``(2,)``; each with its deviation. None
+        where they were not bought.
     """
 
     rows: int | None
@@ -44,6 +44,7 @@ class Noisy:
     norm: tuple[float, float] | None
     spreads: tuple[Floats, float] | None
     pairs: tuple[Floats, float] | None
+    rule: tuple[Floats, float] | None = None
 
     @property
     def total(self) -> float:
@@ -99,4 +100,5 @@ def read_numbers(values: Floats, basis: TableBlocks, box: Box, law: NoiseLaw, ro
         None if norm is None else (float(norm[0][0]), norm[1]),
         None if spreads is None else (spreads[0].reshape(many, -1), spreads[1]),
         found.get("pairs"),
+        found.get(RULE),
     )

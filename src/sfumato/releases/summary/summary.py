@@ -35,6 +35,7 @@ from sfumato.releases.file.certified import check_certificate, granted_of
 from sfumato.releases.rows import as_table, check_rows, randomness, rows_of
 from sfumato.releases.summary.answers import Answer, deviations, half_widths
 from sfumato.releases.summary.approximation import Enclosed, Lookout, cosines_at, proved_gap
+from sfumato.releases.summary.comparison import Comparison, compared
 from sfumato.releases.summary.questions import Questions
 from sfumato.upwards import UPWARDS, Shown
 
@@ -240,6 +241,26 @@ class SummaryRelease(Shown, Questions, Release):
             )
         axes, measure = self._nearest(places)
         return as_table(self.box, rows_of(self.box, [len(axis.nodes) for axis in axes], measure, rows, generator))
+
+    def compare(self, table: Any, confidence: float = 0.95) -> Comparison:
+        """A table's means, spreads, correlations and shares beside the summary's, in units of the summary's error.
+
+        Parameters
+        ----------
+        table
+            A published table (``sf.synthesize``), or any table with the box's columns: one that is public, or that
+            stays where it is, as what is computed from it here is no release. Circles are left out.
+        confidence
+            What each of the summary's errors holds with.
+
+        >>> import sfumato as sf
+        >>> box, grant = sf.Box({"age": (0, 110), "sex": sf.Categorical(["f", "m"])}), sf.Privacy(epsilon=1.0)
+        >>> summary = sf.summarize({"age": [30.0, 50.0] * 5000, "sex": ["f", "m"] * 5000}, box, grant, degree=3)
+        >>> found = summary.compare({"age": [60.0, 60.0], "sex": ["f", "m"]})
+        >>> [line.what for line in found.lines], found.worst.apart > 1
+        (['mean', 'spread', 'share', 'share'], True)
+        """
+        return compared(self, table, confidence)
 
     def places(self, columns: Columns) -> tuple[int, ...]:
         """The positions of named columns; all by default."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.synthetic.blocks import TableBlocks, layout_of
+from sfumato.bases.synthetic.line import Judge
 from sfumato.bases.synthetic.model import ColumnLaw, TableLaw
 from sfumato.core.box import Box, Categorical
 from sfumato.releases.rows import systematic
@@ -17,8 +18,22 @@ _STAYS = 4.0  # how much more it counts that a class keeps its means than that a
 _MOST_MOVED = 4_000  # rows that are moved by themselves; more are made of several such lots
 
 
-def drawn(law: TableLaw, basis: TableBlocks, box: Box, rows: int, generator: np.random.Generator) -> list[Floats]:
-    """The columns of the box, in its units, in random order of rows; categories by their positions."""
+def drawn(
+    law: TableLaw, basis: TableBlocks, box: Box, rows: int, generator: np.random.Generator, judge: Judge | None = None
+) -> list[Floats]:
+    """The columns of the box, in its units, in random order of rows; categories by their positions.
+
+    Where there is a judge, it says which label a row has, whichever stratum it comes from.
+    """
+    found = within(law, basis, box, rows, generator)
+    label, order = layout_of(box, basis.label).label, generator.permutation(rows)
+    if label is not None and judge is not None:
+        found[label] = judge.labels(judge.line.at(box, found), generator.random()).astype(np.float64)
+    return [_in_units(box, i, found[i][order]) for i in range(box.dimension)]
+
+
+def within(law: TableLaw, basis: TableBlocks, box: Box, rows: int, generator: np.random.Generator) -> dict[int, Floats]:
+    """Columns by their places: numbers between -1 and 1, and positions; stratum after stratum."""
     classes, _ = systematic(law.shares, rows, generator)
     found = {i: np.empty(rows) for i in law.columns}
     for k in np.unique(classes):
@@ -28,10 +43,9 @@ def drawn(law: TableLaw, basis: TableBlocks, box: Box, rows: int, generator: np.
     layout = layout_of(box, basis.label)
     if law.products is not None:
         _move(found, classes, law.products, box, basis, generator)
-    order = generator.permutation(rows)
     if layout.label is not None:
         found[layout.label] = classes.astype(np.float64)
-    return [_in_units(box, i, found[i][order]) for i in range(box.dimension)]
+    return found
 
 
 def _quantiles(column: ColumnLaw, k: int, count: int, generator: np.random.Generator) -> Floats:

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.bases.synthetic.blocks import TableBlocks, blocks_from_json
+from sfumato.bases.synthetic.blocks import RULE, TableBlocks, blocks_from_json
+from sfumato.bases.synthetic.line import Judge, judge_of
 from sfumato.bases.synthetic.model import TableLaw, check_fit, law_of
 from sfumato.bases.synthetic.noisy import Noisy, read_numbers
 from sfumato.checks import did_you_mean, one_of, shown, whole_number
 from sfumato.codec import decode_rows, exact_keys
 from sfumato.core.box import Box, Categorical
+from sfumato.core.privacy import part_of
 from sfumato.errors import ParameterError
 from sfumato.harmless import cell, printable
 from sfumato.releases.base import Release
-from sfumato.releases.file.certified import check_certificate, granted_of
+from sfumato.releases.file.certified import check_certificate, checked_noise, granted_of
 from sfumato.releases.rows import MOST_ROWS, as_table, check_rows, randomness
-from sfumato.releases.synthetic.rows import drawn
+from sfumato.releases.synthetic.rows import drawn, within
+from sfumato.releases.synthetic.rule import Rule, rule_from_json
 from sfumato.upwards import Shown
 
 if TYPE_CHECKING:
@@ -29,7 +32,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-METHODS = ("strata",)
+METHODS = ("strata", "rule")
+_JUDGED = 8192  # rows by which a rule's slope and intercept are fixed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +52,8 @@ class TableRelease(Shown, Release):
         How many rows ``data`` has, and which they are.
     method
         How rows are made of the numbers.
+    rule
+        The private classifier that labels follow, published first; None where they are those of the strata.
     """
 
     kind: ClassVar[str] = "table"
@@ -59,6 +65,7 @@ class TableRelease(Shown, Release):
     rows: int
     seed: int
     method: str
+    rule: Rule | None = None
 
     def __post_init__(self) -> None:
         numbers = np.array(self.numbers, dtype=np.float64)
@@ -85,12 +92,14 @@ class TableRelease(Shown, Release):
 
     @property
     def bought(self) -> dict[str, float]:
-        """For each of ``means``, ``norm``, ``spreads`` and ``pairs`` that was bought, its part of the grant."""
+        """For each of ``means``, ``norm``, ``spreads``, ``pairs`` and ``rule`` that was bought, its share of it all."""
         sizes = self.basis.sizes(self.box)
         own = {word: self.basis.budget[word] for word, size in sizes.items() if size}
         if self.law.kind != "blocks":  # of Gaussian noise, squares are shared
             own = {word: sizes[word][0] * budget**2 for word, budget in own.items()}
-        return {word: part / sum(own.values()) for word, part in own.items()}
+        first = 0.0 if self.rule is None else float(self.rule.share)
+        found = {word: (1 - first) * part / sum(own.values()) for word, part in own.items()}
+        return {**found, RULE: first + found[RULE]} if RULE in found else found
 
     @cached_property
     def noisy(self) -> Noisy:
@@ -104,6 +113,16 @@ class TableRelease(Shown, Release):
             return law_of(self.noisy, self.basis, self.box)
 
     @cached_property
+    def judge(self) -> Judge | None:
+        """The rule with the slope and intercept that two published numbers fix; None where there is no rule."""
+        if self.rule is None or self.noisy.rule is None or self.label is None:
+            return None
+        line, (sums, unsure) = self.rule.line(self.box, self.label), self.noisy.rule
+        rows = within(self.densities, self.basis, self.box, _JUDGED, randomness(0))
+        known = max(1.0, float(self.noisy.members.sum()))
+        return judge_of(line, line.at(self.box, rows), np.clip(sums / known, -1.0, 1.0), unsure / known)
+
+    @cached_property
     def data(self) -> pa.Table:
         """The rows: a table with the columns of the box, whole numbers and categories as they were declared."""
         return self.sample(self.rows, self.seed)
@@ -114,7 +133,7 @@ class TableRelease(Shown, Release):
         Formal guarantee: rows are computed from the release alone; they satisfy ``guarantee`` and cost nothing.
         """
         count, generator = check_rows(rows), randomness(seed)
-        return as_table(self.box, drawn(self.densities, self.basis, self.box, count, generator))
+        return as_table(self.box, drawn(self.densities, self.basis, self.box, count, generator, self.judge))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of ``data`` to a Parquet file."""
@@ -135,7 +154,7 @@ class TableRelease(Shown, Release):
     # --- what the file holds ------------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Floats]:
-        return {"numbers": self.numbers}
+        return {"numbers": self.numbers, **({} if self.rule is None else self.rule.arrays())}
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -144,12 +163,14 @@ class TableRelease(Shown, Release):
             "rows": self.rows,
             "seed": self.seed,
             "method": self.method,
+            **({} if self.rule is None else {"rule": self.rule.to_json()}),
         }
 
     @classmethod
     def rebuild(cls, common: dict[str, Any], box: Box, fields: dict[str, Any], arrays: dict[str, Floats]) -> Self:
-        exact_keys(fields, {"basis", "records", "rows", "seed", "method"}, "the content")
-        exact_keys(arrays, {"numbers"}, "the file")
+        exact_keys(fields, {"basis", "records", "rows", "seed", "method", *({"rule"} & {*fields})}, "the content")
+        more = {name: values for name, values in arrays.items() if name.startswith("rule_") and "rule" in fields}
+        exact_keys(arrays, {"numbers", *more}, "the file")
         basis, law, promised = blocks_from_json(fields["basis"]), common["law"], common["guarantee"]
         check_label(basis.label, box)
         check_fit(box, basis.label)
@@ -160,12 +181,18 @@ class TableRelease(Shown, Release):
         if arrays["numbers"].shape != (size,) or law.size != size or not np.isfinite(arrays["numbers"]).all():
             raise ParameterError(f"the table needs {size} finite numbers, got {arrays['numbers'].shape}")
         norm = one_of("norm", law.certificate.norm, ("l1-linf", "l2"))
-        check_certificate(law.certificate, basis.certified(norm, box, granted_of(promised)))
+        grant, rule = granted_of(promised), None
+        check_certificate(law.certificate, basis.certified(norm, box, grant))
+        if "rule" in fields:
+            rule = rule_from_json(fields["rule"], more, box, basis.label, grant)
+            checked_noise(law, part_of(grant, 1 - rule.share, grant.delta))
         method = one_of("method", fields["method"], METHODS)
+        if len({method == "rule", rule is not None, basis.rule > 0}) != 1:
+            raise ParameterError("the method, the rule and the blocks do not belong together")
         rows = whole_number("rows", fields["rows"], 1, MOST_ROWS)
         seed = whole_number("seed", fields["seed"], 0, 2**63 - 1)
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], records=records, rows=rows,
-                   seed=seed, method=method)  # fmt: skip
+                   seed=seed, method=method, rule=rule)  # fmt: skip
 
 
 def _for_spreadsheets(table: pa.Table) -> pa.Table:
