@@ -185,6 +185,7 @@ class CollectedFace(Face):
         """A page of its own: nobody was trusted, and nothing was charged."""
         return {
             "title": self.what,
+            "response": self.response,
             "where": self.columns,
             "kind": self.release.kind,
             "promise": promise_facts(self.release.guarantee),
@@ -478,6 +479,9 @@ class CollectedMomentsFace(CollectedFace):
             "ridge": release.ridge,
             "public": release.public,
         }
+
+    def page(self) -> dict[str, Any]:
+        return {**super().page(), "where": self._predicting}
 
     def error(self) -> dict[str, Any]:
         typical = float(np.median(self.release.slopes(self.confidence)[1]))
