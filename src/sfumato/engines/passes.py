@@ -189,7 +189,10 @@ class Factors(Reading, Protocol):
         ...
 
     def pairs(self, columns: Values) -> Any:
-        """Pairs of ``(a, m)`` and ``(b, m)`` whole numbers, as doubles, block by block."""
+        """Pairs of ``(a, m)`` and ``(b, m)`` whole numbers, as doubles, block by block.
+
+        A pair need not last longer than until the next but one is asked for.
+        """
         ...
 
 
@@ -215,12 +218,13 @@ class Products:
     @on_one_thread  # the other core makes the next block
     def add(self, total: Integers, columns: Values) -> None:
         sums, part, unsaved = total.reshape(self.factors.shape), np.zeros(self.factors.shape), 0
+        product = np.empty(self.factors.shape)
         for left, right in ahead(iter(self.factors.pairs(columns))):
             assert left.shape[1] * self.largest <= _EXACT, "blocks must be short enough to add up exactly"
             if (unsaved + left.shape[1]) * self.largest > _EXACT:
                 sums += part.astype(np.int64)
                 part[:], unsaved = 0.0, 0
-            part += left @ right.T
+            part += np.matmul(left, right.T, out=product)
             unsaved += left.shape[1]
         sums += part.astype(np.int64)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import Basis
-from sfumato.bases.moments.contributions import Factors, chebyshev_table, factors_of
+from sfumato.bases.moments.contributions import Factors, Room, chebyshev_table, factors_of
 from sfumato.bases.moments.cosine import Cosines, IndexSet, check_interactions
 from sfumato.bases.moments.prediction import DEGREES, missed_by_wide_bumps, predicted_error
 from sfumato.bases.moments.quadrature import category_nodes
@@ -102,15 +102,17 @@ class MomentFactors:
         return int(4**self.indices.bits)
 
     def pairs(self, columns: Sequence[Any]) -> Iterator[tuple[Floats, Floats]]:
-        """Factors of a batch of records, block by block."""
-        indices, factors = self.indices, self.factors
+        """Factors of a batch of records, block by block; the memory of a pair is used again by the next but one."""
+        indices, factors, room = self.indices, self.factors, Room()
         block = max(256, _CACHED // (factors.left.count + factors.right.count + sum(indices.shape)))
         whole = scaled(self.box, columns)
-        for start in range(0, whole.shape[1], block):
+        for number, start in enumerate(range(0, whole.shape[1], block)):
+            turn = number % 2
             with np.errstate(all="ignore"):  # an error or a warning that depends on values would be an output
-                table = chebyshev_table(whole[:, start : start + block], indices.shape)
-                left = factors.left.rounded(table)
-                right = left if factors.right is factors.left else factors.right.rounded(table)
+                table = chebyshev_table(whole[:, start : start + block], indices.shape, room)
+                left = factors.left.rounded(table, room, f"left {turn}")
+                same = factors.right is factors.left
+                right = left if same else factors.right.rounded(table, room, f"right {turn}")
             yield left, right
 
 

@@ -11,12 +11,14 @@ import pytest
 
 import sfumato as sf
 from opening import numbers_of, places_kept
+from sfumato.bases.moments.contributions import chebyshev_table
 from sfumato.bases.moments.prediction import predicted_error
 from sfumato.bases.moments.quadrature import category_nodes
 from sfumato.core.gaussian import noise_multiplier
 from sfumato.engines.memory import MemoryEngine
+from sfumato.engines.passes import Products
 from sfumato.errors import ParameterError, ParameterTypeError, PrivateDataError, SchemaError
-from sfumato.targets.moments import NOISES, scaled
+from sfumato.targets.moments import NOISES, MomentFactors, scaled
 from unit.targets.sources import SOURCES
 
 LINE = sf.Box({"age": (0, 110)})
@@ -346,3 +348,16 @@ def test_records_are_read_once_where_the_degree_is_given():
         Watched.passes = 0
         sf.release(target, TABLE, EVERY, PURE, engine=Watched())
         assert Watched.passes == 1
+
+
+def test_blocks_in_memory_that_is_used_again_are_summed_as_they_were(monkeypatch):
+    monkeypatch.setattr("sfumato.targets.moments._CACHED", 1)  # so that there are many blocks
+    rng = np.random.default_rng(3)
+    columns = [rng.uniform(-1, 1, 2_000), rng.uniform(-1, 1, 2_000)]
+    columns[0][::7] = np.nan
+    rule = MomentFactors(sf.Box([(-1, 1)] * 2), sf.Cosines(5))
+    total = np.zeros(math.prod(rule.shape), dtype=np.int64)
+    Products(rule).add(total, columns)
+    table = chebyshev_table(scaled(rule.box, columns), rule.indices.shape)
+    left, right = rule.factors.left.rounded(table), rule.factors.right.rounded(table)
+    assert np.array_equal(total, (left @ right.T).astype(np.int64).ravel())

@@ -61,10 +61,10 @@ def nearest_measure(
     back = [s.T if isinstance(s, np.ndarray) else s.T.tocsr() for s in shares]
     slope_at = _slope(shares, back, masses, rough, wrapped)
     measure = momentum = np.full(shape, cell) if start is None else to_simplex(start)
-    speed = 1.0
+    speed, level = 1.0, -math.inf
     before = contract(back, measure)
     for number in range(1, _STEPS + 1):  # accelerated projected gradient, restarted whenever it overshoots
-        moved = to_simplex(momentum - slope_at(momentum) / steep)
+        moved, level = _lowered(momentum - slope_at(momentum) / steep, level)
         step = moved - measure
         faster = (1 + math.sqrt(1 + 4 * speed * speed)) / 2
         if float(((momentum - moved) * step).sum()) > 0:
@@ -103,33 +103,48 @@ def _slope(
     def slope(measure: Floats) -> Floats:
         found = contract(shares, contract(back, measure) - masses)
         for axis, weight in enumerate(rough):
-            found += weight * _bend(measure, axis, wrapped[axis])
+            _bend(found, measure, axis, weight, wrapped[axis])
         return found
 
     return slope
 
 
-def _bend(measure: Floats, axis: int, wrapped: bool) -> Floats:
-    """Minus the second difference along an axis: the gradient of half the sum of squared differences."""
-    if wrapped:
-        return 2 * measure - np.roll(measure, 1, axis) - np.roll(measure, -1, axis)
-    rows, bent = np.moveaxis(measure, axis, 0), np.zeros_like(measure)
-    target, steps = np.moveaxis(bent, axis, 0), np.diff(rows, axis=0)
+def _bend(found: Floats, measure: Floats, axis: int, weight: float, wrapped: bool) -> None:
+    """Add the gradient of half the sum of squared differences along an axis: minus the second difference, weighed."""
+    target, rows = np.moveaxis(found, axis, 0), np.moveaxis(measure, axis, 0)
+    steps = weight * (rows[1:] - rows[:-1])
     target[:-1] -= steps
     target[1:] += steps
-    return bent
+    if wrapped:
+        across = weight * (rows[0] - rows[-1])
+        target[-1] -= across
+        target[0] += across
 
 
 def to_simplex(values: Floats) -> Floats:
-    """The nearest point that is non-negative and sums to one (Michelot): lower all, drop what falls below zero."""
-    kept = values.ravel()
-    level = -math.inf
-    while True:
+    """The nearest point that is non-negative and sums to one."""
+    return _lowered(values, -math.inf)[0]
+
+
+def _lowered(values: Floats, guess: float) -> tuple[Floats, float]:
+    """That point, and by how much values are lowered (Michelot): lower all, drop what falls below zero.
+
+    This is Newton's method on a convex function: from any guess below the largest value the first step leads to where
+    too little is dropped, and from there on levels rise.
+    """
+    every = values.ravel()
+    level, kept = guess, every[every > guess] if guess > -math.inf else every
+    rising = False
+    while kept.size:
         new = (float(kept.sum()) - 1) / kept.size
-        if new <= level:
-            return np.asarray(np.maximum(values - level, 0))
-        level = new
-        kept = kept[kept > level]
+        if rising and new <= level:
+            return np.asarray(np.maximum(values - level, 0)), level
+        kept = kept[kept > new] if rising else every[every > new]
+        level, rising = new, True
+    if not rising:  # the guess was above all of them
+        return _lowered(values, -math.inf)
+    largest = values == values.max()  # so large that one is lost in their rounding
+    return largest / np.count_nonzero(largest), level
 
 
 def smoothing_matrix(shares: Any, variance: float, wrapped: bool) -> Floats:

@@ -105,24 +105,44 @@ class ChebyshevProducts:
             starts.append(start)
         return cls(len(frequencies), indices.bits, tuple(rows), tuple(starts))
 
-    def rounded(self, table: Floats) -> Floats:
-        """``(count, m)``: products times ``2**bits``, rounded to whole numbers of at most ``2**bits``."""
-        result = np.empty((self.count, table.shape[1]))
+    def rounded(self, table: Floats, room: Room | None = None, name: str = "") -> Floats:
+        """``(count, m)``: products times ``2**bits``, rounded to whole numbers of at most ``2**bits``.
+
+        With ``room`` they lie in its memory of that name.
+        """
+        room = room or Room()
+        result = room.of(name, (self.count, table.shape[1]))
         result[: self.starts[0] if self.starts else None] = 2.0**self.bits
         for k, (rows, start) in enumerate(zip(self.rows, self.starts, strict=True)):
             if k == 0:
-                np.take(table * 2.0**self.bits, rows, axis=0, out=result[start:], mode="clip")
+                large = np.multiply(table, 2.0**self.bits, out=room.of("large", table.shape))
+                np.take(large, rows, axis=0, out=result[start:], mode="clip")
             else:
-                result[start:] *= table[rows]
+                factor = room.of("factor", (len(rows), table.shape[1]))
+                result[start:] *= np.take(table, rows, axis=0, out=factor, mode="clip")
         return np.rint(result, out=result)
 
 
-def chebyshev_table(scaled: Floats, shape: Sequence[int]) -> Floats:
+class Room:
+    """Memory that is used again, block after block: fresh pages would take longer than what is worked out in them."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Floats] = {}
+
+    def of(self, name: str, shape: tuple[int, ...]) -> Floats:
+        """Numbers of this shape, with anything in them; what this name had before is overwritten."""
+        size = math.prod(shape)
+        if name not in self._held or self._held[name].size < size:
+            self._held[name] = np.empty(size)
+        return self._held[name][:size].reshape(shape)
+
+
+def chebyshev_table(scaled: Floats, shape: Sequence[int], room: Room | None = None) -> Floats:
     """``(sum t_j, m)``: ``cos(r arccos x_j)`` of ``(d, m)`` columns by its recurrence, column after column.
 
     A missing value has zeros for ``r > 0``: it is thereby spread over its column, with the moments of an even angle.
     """
-    table = np.empty((sum(shape), scaled.shape[1]))
+    table = (room or Room()).of("table", (sum(shape), scaled.shape[1]))
     start = 0
     for same, group in groupby(range(len(shape)), key=lambda j: shape[j]):
         columns = list(group)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.bases.statistics.moments import Moments, full_count, half_width, shaped
+from sfumato.bases.statistics.moments import Moments, added, full_count, half_width, shaped
 from sfumato.bases.statistics.sums import BITS, UNIT, Floats, Integers, Limits, SumOfRecords, root
 from sfumato.checks import as_written, share_of
 from sfumato.core.box import Box
@@ -118,11 +118,10 @@ class CentredSquares(SumOfRecords):
         """``(m, size)`` integers, from cleaned records."""
         steps, missing = self.means.steps(box, records)
         centred = steps - np.array(self.centres, dtype=np.int64)
-        parts = [(centred * centred >> BITS) - np.array([top // 2 for top in self._tops()])]
+        parts = [*((centred * centred >> BITS) - np.array([top // 2 for top in self._tops()])).T]
         if self.weight:
-            parts.append(np.full((len(records), 1), self.weight, dtype=np.int64))
-        whole = np.concatenate(parts, axis=1)
-        return whole if self.complete else np.where(missing[:, None], 0, whole)
+            parts.append(np.full(len(records), self.weight, dtype=np.int64))
+        return added(parts, None if self.complete else missing)
 
     def pair(self, box: Box, norm: str) -> int:
         """Each square lies between 0 and the largest, which the end of the column that is further away attains."""

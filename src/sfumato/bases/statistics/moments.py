@@ -80,14 +80,16 @@ class Moments(SumOfRecords):
             parts.append(product - UNIT // 2 if i == j else product)
         if self.weight:
             parts.append(np.full(len(records), self.weight, dtype=np.int64))
-        whole = np.stack(parts, axis=1)
-        return whole if self.complete else np.where(missing[:, None], 0, whole)
+        return added(parts, None if self.complete else missing)
 
     def steps(self, box: Box, records: Floats) -> tuple[Integers, NDArray[np.bool_]]:
         """Z of each column in steps, and which records have a value missing."""
         filled, missing = without_missing(box, records)
         with np.errstate(all="ignore"):  # a warning that depends on values would be an output
-            steps = np.rint((filled - _middle(box)) / half_width(box) * UNIT)
+            filled -= _middle(box)  # in place, as what follows: three passes over memory less
+            filled /= half_width(box)
+            filled *= UNIT
+            steps = np.rint(filled, out=filled)
         # The half of the narrowest widths is 0: what is not a number there is in the middle, and bounded like the rest.
         return np.clip(np.where(np.isnan(steps), 0.0, steps), -UNIT, UNIT).astype(np.int64), missing
 
@@ -188,6 +190,17 @@ class Moments(SumOfRecords):
         if self.statistic == "covariance":
             return [list(box.names)] * 2
         return [] if box.dimension == 1 else [list(box.names)]
+
+
+def added(parts: list[Integers], missing: NDArray[np.bool_] | None) -> Integers:
+    """What records add, a column for each part; nothing where a value is missing.
+
+    Columns lie one after the other in memory, where adding up each of them is several times as fast.
+    """
+    whole = np.stack(parts)
+    if missing is not None:
+        whole *= ~missing
+    return whole.T
 
 
 def full_count(values: Floats, weight: int, law: NoiseLaw | None, rows: int | None) -> Floats:

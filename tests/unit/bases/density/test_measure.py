@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
 import sfumato as sf
-from sfumato.bases.density.measure import _bend, nearest_measure, preference, smoothing_matrix, to_simplex
+from sfumato.bases.density.measure import _bend, _lowered, nearest_measure, preference, smoothing_matrix, to_simplex
 
 LINE, DAY = sf.Box([(0, 1)]), sf.Box([sf.Periodic(0, 1)])
 
@@ -41,6 +41,18 @@ def test_what_is_on_the_simplex_stays(values):
         assert to_simplex(point) == pytest.approx(point, abs=1e-12)
 
 
+@given(arrays.arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e3, 1e3)), st.floats(-2e3, 2e3))
+def test_projecting_from_any_guess_is_the_same(values, guess):
+    expected, level = _lowered(values, -np.inf)
+    found, other = _lowered(values, guess)
+    assert np.array_equal(found, expected)
+    assert other == level
+
+
+def test_values_in_which_one_is_lost_are_projected_too():
+    assert to_simplex(np.array([1e20, -1e20, 1e20])).tolist() == [0.5, 0, 0.5]
+
+
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_bend_is_the_gradient_of_the_squared_differences(axis, wrapped):
@@ -56,7 +68,9 @@ def test_bend_is_the_gradient_of_the_squared_differences(axis, wrapped):
         change = np.zeros_like(measure)
         change[place] = step
         expected[place] = (rough(measure + change) - rough(measure - change)) / (2 * step)
-    assert _bend(measure, axis, wrapped) == pytest.approx(expected, abs=1e-8)
+    found = np.ones_like(measure)
+    _bend(found, measure, axis, 3.0, wrapped)
+    assert found == pytest.approx(1 + 3 * expected, abs=1e-7)
 
 
 # --- the nearest measure ----------------------------------------------------------------------------------------
