@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sfumato.bases.machine.landmarks import Coordinates, Landmarks
     from sfumato.bases.machine.losses import SmoothedHinge, SmoothedHuber, UserLoss
     from sfumato.bases.moments.cosine import Cosines
-    from sfumato.bounds import private_bounds
+    from sfumato.bounds import private_bounds, private_box
     from sfumato.boxfile import read_box
     from sfumato.core.box import Box, Categorical, Date, Integer, Periodic
     from sfumato.core.certificate import Certificate
@@ -136,6 +136,7 @@ _HOMES = {
     "load": "releases.io",
     "plan": "pipeline",
     "private_bounds": "bounds",
+    "private_box": "bounds",
     "private_pca": "subspace",
     "read_box": "boxfile",
     "release": "pipeline",
@@ -219,6 +220,7 @@ __all__ = [
     "oracles",
     "plan",
     "private_bounds",
+    "private_box",
     "private_pca",
     "read_box",
     "release",

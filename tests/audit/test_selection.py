@@ -284,11 +284,11 @@ def joint_law(table, stated, epsilon=1):
     """The exact law of the places of two levels, summed over all of them."""
     ranks, wanted = PAIR.ranks(np.array(table), PAIR.groups[0])
     rate = (mpf(epsilon) - mpf(2) ** -18) / (2 * stated)
-    weights = {}
+    weights, least = {}, mp.e ** (-mpf(jointly.floor_of(2)))
     for places in combinations_with_replacement(range(len(ranks)), 2):
         path = [0, *(int(ranks[k]) for k in places), sum(wanted)]
         offs = [b - a - t for (a, b), t in zip(pairwise(path), wanted, strict=True)]
-        weights[places] = mp.fprod(mp.e ** (-rate * abs(off)) + mp.e ** (-mpf(jointly.FLOOR)) for off in offs)
+        weights[places] = mp.fprod(mp.e ** (-rate * abs(off)) + least for off in offs)
     total = mp.fsum(weights.values())
     return {places: weight / total for places, weight in weights.items()}
 

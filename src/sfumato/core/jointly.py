@@ -1,7 +1,7 @@
 """Choosing several values at once, in order, by how many records lie between them: one exponential mechanism.
 
 A vector of candidates ``k_1 <= ... <= k_m`` has the weight ``prod_j phi(ranks[k_j] - ranks[k_{j-1}] - wanted_j)`` with
-``phi(x) = exp(-rate |x|) + exp(-FLOOR)``. Sums over all vectors are taken from the last value to the first, of positive
+``phi(x) = exp(-rate |x|) + exp(-floor)``. Sums over all vectors are taken from the last value to the first, of positive
 numbers only and in doubles, so that each is right to a tiny factor; what that factor costs is taken off epsilon. The
 floor keeps every weight far above the smallest double. docs/proofs/selection.md, Theorem 7, proves it.
 """
@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-FLOOR = 40.0  # exp(-FLOOR * 17) is still a normal double
+DEEPEST = 680.0  # exp(-DEEPEST) is still a normal double: no weight of a vector is smaller
 _SLACK = 2.0**-18  # of epsilon, for the errors of doubles
 
 
@@ -29,6 +29,11 @@ def check_jointly(ranks: NDArray[np.int64], wanted: Sequence[int], epsilon: floa
     """Refuse what cannot be chosen jointly, by public quantities: how many candidates and values, and epsilon."""
     if not (1 < len(wanted) <= MOST_VALUES + 1 and len(ranks) <= MOST_CANDIDATES and epsilon >= LEAST_EPSILON):
         raise ParameterError(f"too many values or candidates, or too small an epsilon to choose jointly: {epsilon!r}")
+
+
+def floor_of(values: int) -> float:
+    """Minus the logarithm of the least factor of a weight, where so many values are chosen."""
+    return DEEPEST / (values + 1)
 
 
 @np.errstate(all="ignore")  # whether a weight underflows depends on private ranks
@@ -42,32 +47,33 @@ def joint_exponential(ranks: NDArray[np.int64], wanted: Sequence[int], sensitivi
     """
     check_jointly(ranks, wanted, epsilon)
     rate = float(Fraction(epsilon - _SLACK) / (2 * sensitivity))
-    after = _messages(ranks, wanted, rate)
+    floor = math.exp(-floor_of(len(wanted) - 1))
+    after = _messages(ranks, wanted, rate, floor)
     places: list[int] = []
     for target, beyond in zip(wanted[:-1], after, strict=True):
         start, reached = (places[-1], ranks[places[-1]]) if places else (0, 0)
-        weights = _weight(ranks[start:] - reached - target, rate) * beyond[start:]
+        weights = _weight(ranks[start:] - reached - target, rate, floor) * beyond[start:]
         places.append(start + categorical(weights))
     return places
 
 
-def _weight(off: NDArray[np.int64], rate: float) -> Floats:
-    return np.asarray(np.exp(-rate * np.abs(off).astype(np.float64)) + math.exp(-FLOOR), dtype=np.float64)
+def _weight(off: NDArray[np.int64], rate: float, floor: float) -> Floats:
+    return np.asarray(np.exp(-rate * np.abs(off).astype(np.float64)) + floor, dtype=np.float64)
 
 
-def _messages(ranks: NDArray[np.int64], wanted: Sequence[int], rate: float) -> list[Floats]:
+def _messages(ranks: NDArray[np.int64], wanted: Sequence[int], rate: float, floor: float) -> list[Floats]:
     """For each value, and each place that it may have: the weight of all that can follow, summed."""
     steps = np.diff(ranks, prepend=ranks[:1]).astype(np.float64)
     decay = np.exp(-rate * steps)
-    found = [_weight(sum(wanted) - ranks - wanted[-1], rate)]
+    found = [_weight(sum(wanted) - ranks - wanted[-1], rate, floor)]
     for target in reversed(wanted[1:-1]):
         last = np.searchsorted(ranks, ranks + target, side="right") - 1  # up to here there are no more than wanted
         near, beyond = _windows(found[-1], decay, last), _suffixes(found[-1], decay)
         short = np.exp(-rate * (ranks + target - ranks[last]).astype(np.float64))
         following = np.minimum(last + 1, len(ranks) - 1)
         over = np.exp(-rate * np.abs(ranks[following] - ranks - target).astype(np.float64))
-        floor = math.exp(-FLOOR) * np.cumsum(found[-1][::-1])[::-1]
-        found.append(near * short + np.where(last + 1 < len(ranks), beyond[following] * over, 0.0) + floor)
+        least = floor * np.cumsum(found[-1][::-1])[::-1]
+        found.append(near * short + np.where(last + 1 < len(ranks), beyond[following] * over, 0.0) + least)
     return found[::-1]
 
 

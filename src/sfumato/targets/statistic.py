@@ -309,7 +309,7 @@ class Statistic(Target):
         if self.what in QUANTILES:
             asked = (0.5,) if self.probabilities is None else tuple(self.probabilities)
             if self.interval == "none":
-                return Quantiles.plan(self.what, asked, domain, complete, privacy, self.step)
+                return Quantiles.plan(self.what, asked, domain, complete, privacy, self.step, n)
             rows = _EXPECTED_ROWS if n is None else n
             noise = noise_units(privacy)
             return QuantileTree.plan(self.what, asked, domain, rows, privacy, complete, noise, self.step)

@@ -18,7 +18,7 @@ def weights_of_all(ranks, wanted, rate):
     """The weight of every vector of places."""
 
     def weight(off):
-        return mp.e ** (-rate * abs(int(off))) + mp.e ** (-mpf(jointly.FLOOR))
+        return mp.e ** (-rate * abs(int(off))) + mp.e ** (-mpf(jointly.floor_of(len(wanted) - 1)))
 
     found = {}
     for places in itertools.combinations_with_replacement(range(len(ranks)), len(wanted) - 1):
@@ -40,9 +40,10 @@ def test_sums_over_all_that_follows(seed, rate):
     rng = np.random.default_rng(seed)
     ranks = np.cumsum(rng.integers(0, 5, size=8))
     wanted = [int(t) for t in rng.multinomial(ranks[-1], [0.2, 0.3, 0.1, 0.4])]
-    after = jointly._messages(ranks, wanted, rate)
+    floor = math.exp(-jointly.floor_of(3))
+    after = jointly._messages(ranks, wanted, rate, floor)
     law = weights_of_all(ranks, wanted, mpf(rate))
-    first = jointly._weight(ranks - wanted[0], rate) * after[0]
+    first = jointly._weight(ranks - wanted[0], rate, floor) * after[0]
     for place in range(len(ranks)):
         ideal = mp.fsum(w for k, w in law.items() if k[0] == place)
         assert first[place] == pytest.approx(float(ideal), rel=1e-13, abs=0)
@@ -60,10 +61,11 @@ def test_sums_within_windows(last):
     assert found.tolist() == [pytest.approx(total, rel=1e-14, abs=0) for total in expected]
 
 
-def test_the_smallest_weights_are_normal_doubles():
-    ranks = np.array([0] * 5 + [10**9])
-    after = jointly._messages(ranks, [1] * MOST_VALUES + [10**9 - MOST_VALUES], 1.0)
-    assert min(float(beyond.min()) for beyond in after) * math.exp(-jointly.FLOOR) > 2.3e-308
+@pytest.mark.parametrize("values", [1, 2, 5, MOST_VALUES])
+def test_the_smallest_weights_are_normal_doubles(values):
+    ranks, floor = np.array([0] * 5 + [10**9]), math.exp(-jointly.floor_of(values))
+    after = jointly._messages(ranks, [1] * values + [10**9 - values], 1.0, floor)
+    assert min(float(beyond.min()) for beyond in after) * floor > 2.3e-308
 
 
 def test_places_ascend_and_are_near_where_little_is_private():
@@ -85,8 +87,11 @@ def test_a_place_is_drawn_in_proportion_to_its_weight():
 def test_weights_fall_by_the_rate_to_the_floor():
     """The floor of the proof: smaller ones leave the doubles, larger ones add up over 2**18 candidates."""
     off = np.array([0, 3, -3, 50, 10**9])
+    assert [jointly.floor_of(values) for values in (1, 4, MOST_VALUES)] == [340, 136, 40]
     expected = [math.exp(-0.5 * x) + math.exp(-40) for x in (0, 3, 3, 50)] + [math.exp(-40)]
-    assert jointly._weight(off, 0.5).tolist() == [pytest.approx(weight, rel=1e-13, abs=0) for weight in expected]
+    assert jointly._weight(off, 0.5, math.exp(-40)).tolist() == [
+        pytest.approx(weight, rel=1e-13, abs=0) for weight in expected
+    ]
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(1.0, 1), (2.0**-10, 3), (30.0, 2)])

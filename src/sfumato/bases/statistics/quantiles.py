@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from sfumato.bases.statistics.sums import Floats, Integers, Limits, StatisticBas
 from sfumato.checks import as_written, probability
 from sfumato.core.box import Box, Date, Integer, Interval, Periodic
 from sfumato.core.calibration import LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES, NoiseLaw
+from sfumato.core.jointly import floor_of
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
@@ -23,7 +24,7 @@ LARGEST_GRID = 2**22
 LARGEST_FACTOR = 10**9  # of a step in powers of ten
 _MOST = 100_000  # values to choose from; between a tenth of this and this, in powers of ten
 _PLACES = 2**17  # about so many places to choose jointly from: 0.07 s for each value
-MOST_SPLITS = 64
+_FEWEST, MOST_SPLITS = 12, 64  # places of each value: a level within one is off by a part of its records
 _FINEST_LEVEL = 10**6  # levels are read to six decimals, so that scores are whole numbers
 
 
@@ -59,6 +60,14 @@ class Grid:
                 parameter=named,
             )
         return cls(first, last - first + 1, digits, factor)
+
+    def coarser(self, column: Interval) -> Grid:
+        """Of the column in twice or five times these steps, if need be, so that each value has places enough."""
+        for times in (1, 2, 5):
+            found = self if times == 1 else Grid.over(column, float(times * self.step))
+            if _FEWEST * found.count <= MOST_CANDIDATES:
+                break
+        return found
 
     @classmethod
     def around(cls, column: Interval, digits: int, factor: int) -> Grid:
@@ -157,21 +166,38 @@ class Quantiles(QuantileBasis):
     @classmethod
     def plan(
         cls, statistic: str, asked: tuple[float, ...], box: Box, complete: bool, privacy: Privacy,
-        step: float | None = None,
+        step: float | None = None, rows: int | None = None,
     ) -> Quantiles:  # fmt: skip
         """Everything chosen from public quantities; what is planned now has no flanks, older files may.
 
-        Several levels are chosen jointly wherever that is possible: docs/proofs/statistics.md says why that is better.
+        Several levels are chosen jointly wherever that is sure to be better, whatever the data: of ``rows`` records, a
+        public number, as long as values that many of them share have places enough (docs/proofs/statistics.md).
         """
         levels, column = sorted_levels(asked), quantile_column(box)
         grid = Grid.over(column, step)
         groups = -(-len(set(levels)) // MOST_VALUES)
         strength = privacy.epsilon if privacy.epsilon is not None else math.sqrt(8 * (privacy.rho or 0.0) / groups)
         share = strength / (groups if privacy.epsilon is not None else 1)
-        if len(set(levels)) == 1 or 2 * grid.count > MOST_CANDIDATES or share < 2 * LEAST_EPSILON:
-            return cls(statistic, levels, grid, complete)
-        splits = max(2, min(MOST_SPLITS, _PLACES // grid.count))
-        return cls(statistic, levels, grid, complete, splits=splits)
+        alone = cls(statistic, levels, grid, complete)
+        if len(set(levels)) == 1 or share < 2 * LEAST_EPSILON or rows is None:
+            return alone
+        found = grid if step is not None or isinstance(column, Integer) else grid.coarser(column)
+        counts = {min(MOST_SPLITS, places // found.count) for places in (_PLACES, MOST_CANDIDATES)}
+        jointly = [replace(alone, grid=found, splits=splits) for splits in sorted(counts) if splits >= _FEWEST]
+        return next((one for one in jointly if one.resolves(rows, share, privacy)), alone)
+
+    def resolves(self, rows: int, epsilon: float, privacy: Privacy) -> bool:
+        """Whether levels chosen jointly are told apart from any other values even where all records share one.
+
+        A number between two levels is then off by at most the part of the records that one place has; other values
+        weigh the floor, and of these there are as many as candidates.
+        """
+        for levels in self.groups:
+            unit = 2 * self.splits * math.lcm(*(level.denominator for level in levels))
+            rate = epsilon * unit / (2 * self.joint_sensitivity(levels, privacy))
+            if rate * rows / self.splits > floor_of(len(levels)) - math.log(MOST_CANDIDATES):
+                return False
+        return True
 
     @property
     def levels(self) -> tuple[Fraction, ...]:

@@ -155,8 +155,8 @@ def test_the_sensitivity_of_a_rank():
 # --- what is chosen, and who pays for it -----------------------------------------------------------------------------
 
 
-def plan(*asked, box=ONE):
-    return Quantiles.plan("quantiles", asked, box, True, ROW)
+def plan(*asked, box=ONE, privacy=ROW, rows=1000, step=None):
+    return Quantiles.plan("quantiles", asked, box, True, privacy, step, rows)
 
 
 def flanked(*asked, share, flank=0.05):
@@ -271,16 +271,43 @@ def test_negative_control_a_place_without_its_part_of_the_records_moves_further(
 
 
 def test_several_levels_are_chosen_jointly_where_they_can_be():
-    assert plan(0.25, 0.5).splits == 11 and plan(0.5).splits == 0 and plan(0.5, 0.5).splits == 0
+    assert plan(0.25, 0.5).splits >= 12 and plan(0.5).splits == 0 and plan(0.5, 0.5).splits == 0
     assert plan(0.25, 0.5, box=sf.Box({"x": Integer(0, 110)})).splits == 64
     assert plan(0.25, 0.5, box=sf.Box({"x": Integer(0, 10**6)})).splits == 0
-    assert Quantiles.plan("quantiles", (0.25, 0.5), ONE, True, Privacy(epsilon=1e-3)).splits == 0
-    assert Quantiles.plan("quantiles", (0.25, 0.5), ONE, True, Privacy(rho=0.5)).splits == 11
+    assert plan(0.25, 0.5, privacy=Privacy(epsilon=1e-3)).splits == 0
+    assert plan(0.25, 0.5, privacy=Privacy(rho=0.5)).splits >= 12
+
+
+def test_each_value_of_a_column_has_places_enough_and_a_grid_of_the_callers_stays():
+    wide = sf.Box({"x": (0, 10**5)})
+    found = plan(0.25, 0.5, box=wide)
+    assert (found.grid.step, found.splits) == (5, 13)
+    assert plan(0.5, box=wide).grid.step == 1
+    assert plan(0.25, 0.5, box=wide, step=1.0).splits == 0
+    assert plan(0.25, 0.5, box=wide, step=1.0).grid.step == 1
+
+
+def test_so_many_records_that_ties_could_reach_the_floor_are_chosen_from_one_by_one():
+    whole = sf.Box({"x": Integer(0, 110)})
+    assert plan(0.1, 0.25, 0.5, box=whole, rows=20_000).splits == 64
+    assert plan(0.1, 0.25, 0.5, box=whole, rows=100_000).splits == 0
+    assert plan(0.1, 0.25, 0.5, box=whole, rows=100_000, privacy=Privacy(epsilon=0.1)).splits == 64
+    assert plan(0.25, 0.5, rows=None).splits == 0  # nobody knows how many there are
+
+
+@pytest.mark.parametrize("n", [1_000, 5_000, 25_000, 1_000_000])
+@pytest.mark.parametrize("column", [(0, 100_000), Integer(0, 110)])
+def test_levels_within_a_value_that_many_share_are_that_value(n, column):
+    """Nine tenths are 0: levels of .25 and .5 are 1,500 and more ranks away from others, or a hundred at n = 1,000."""
+    values = np.r_[np.zeros(9 * n // 10), np.linspace(20, 100, n - 9 * n // 10)]
+    target = sf.Statistic("quantiles", probabilities=[0.25, 0.5], interval="none")
+    for _ in range(3):
+        assert sf.release(target, values, sf.Box({"x": column}), ROW).value.tolist() == [0, 0]
 
 
 def test_many_levels_are_chosen_in_groups():
     levels = [round(0.01 * k, 2) for k in range(1, 41)]
-    groups = plan(*levels, 0.4).groups
+    groups = plan(*levels, 0.4, box=sf.Box({"x": Integer(0, 110)})).groups
     assert [len(group) for group in groups] == [14, 13, 13]
     assert sorted(level for group in groups for level in group) == [Fraction(str(level)) for level in levels]
 
