@@ -81,6 +81,7 @@ PUBLIC = [
     "oracles",
     "plan",
     "private_bounds",
+    "private_box",
     "private_pca",
     "read_box",
     "release",
