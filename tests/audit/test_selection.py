@@ -284,7 +284,7 @@ def joint_law(table, stated, epsilon=1):
     """The exact law of the places of two levels, summed over all of them."""
     ranks, wanted = PAIR.ranks(np.array(table), PAIR.groups[0])
     rate = (mpf(epsilon) - mpf(2) ** -18) / (2 * stated)
-    weights, least = {}, mp.e ** (-mpf(jointly.floor_of(2)))
+    weights, least = {}, mp.e ** (-mpf(jointly.DEEPEST / 3))
     for places in combinations_with_replacement(range(len(ranks)), 2):
         path = [0, *(int(ranks[k]) for k in places), sum(wanted)]
         offs = [b - a - t for (a, b), t in zip(pairwise(path), wanted, strict=True)]

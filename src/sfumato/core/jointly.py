@@ -21,7 +21,7 @@ from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 680.0  # exp(-DEEPEST) is still a normal double: no weight of a vector is smaller
+DEEPEST = 680.0  # exp(-DEEPEST) is still a normal double; shared out among the factors of a weight it is their floor
 _SLACK = 2.0**-18  # of epsilon, for the errors of doubles
 
 
@@ -29,11 +29,6 @@ def check_jointly(ranks: NDArray[np.int64], wanted: Sequence[int], epsilon: floa
     """Refuse what cannot be chosen jointly, by public quantities: how many candidates and values, and epsilon."""
     if not (1 < len(wanted) <= MOST_VALUES + 1 and len(ranks) <= MOST_CANDIDATES and epsilon >= LEAST_EPSILON):
         raise ParameterError(f"too many values or candidates, or too small an epsilon to choose jointly: {epsilon!r}")
-
-
-def floor_of(values: int) -> float:
-    """Minus the logarithm of the least factor of a weight, where so many values are chosen."""
-    return DEEPEST / (values + 1)
 
 
 @np.errstate(all="ignore")  # whether a weight underflows depends on private ranks
@@ -46,8 +41,7 @@ def joint_exponential(ranks: NDArray[np.int64], wanted: Sequence[int], sensitivi
     Formal guarantee: pure ``epsilon``-DP and ``epsilon**2 / 8``-zCDP.
     """
     check_jointly(ranks, wanted, epsilon)
-    rate = float(Fraction(epsilon - _SLACK) / (2 * sensitivity))
-    floor = math.exp(-floor_of(len(wanted) - 1))
+    rate, floor = float(Fraction(epsilon - _SLACK) / (2 * sensitivity)), math.exp(-DEEPEST / len(wanted))
     after = _messages(ranks, wanted, rate, floor)
     places: list[int] = []
     for target, beyond in zip(wanted[:-1], after, strict=True):

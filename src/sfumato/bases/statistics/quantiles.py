@@ -15,7 +15,7 @@ from sfumato.bases.statistics.sums import Floats, Integers, Limits, StatisticBas
 from sfumato.checks import as_written, probability
 from sfumato.core.box import Box, Date, Integer, Interval, Periodic
 from sfumato.core.calibration import LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES, NoiseLaw
-from sfumato.core.jointly import floor_of
+from sfumato.core.jointly import DEEPEST
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
@@ -195,7 +195,7 @@ class Quantiles(QuantileBasis):
         for levels in self.groups:
             unit = 2 * self.splits * math.lcm(*(level.denominator for level in levels))
             rate = epsilon * unit / (2 * self.joint_sensitivity(levels, privacy))
-            if rate * rows / self.splits > floor_of(len(levels)) - math.log(MOST_CANDIDATES):
+            if rate * rows / self.splits > DEEPEST / (len(levels) + 1) - math.log(MOST_CANDIDATES):
                 return False
         return True
 
