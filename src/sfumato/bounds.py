@@ -96,9 +96,30 @@ def private_box(
     >>> import numpy as np
     >>> records = np.linspace(35, 65, 20_000)[:, None]
     >>> inner, paid = private_box(records, Box([(0, 1000)]), Privacy(epsilon=0.5))
-    >>> 30 < inner.low[0] < 40 and 60 < inner.high[0] < 70, len(paid)
+    >>> bool(30 < inner.low[0] < 40 and 60 < inner.high[0] < 70), len(paid)
     (True, 1)
     """
+    columns, numeric = _columns(box, privacy)
+    tail, part = round((1 - probability("share", share)) / 2, _DIGITS), part_of(privacy, Fraction(1, len(numeric)))
+    if tail == 0:
+        raise ParameterError.of("share", f"must be at most {1 - 2 * 10.0**-_DIGITS}, got share={share!r}")
+    check_payer(ledger)
+    if ledger is not None and not ledger.would_cost(*[part] * len(numeric)).fits:
+        raise BudgetExceededError(
+            f"the account cannot pay for all {len(numeric)} columns, {privacy!r}: nothing was released"
+        )
+    releases = []
+    with said_if_paid(ledger) as payer:
+        for name in numeric:
+            target = Statistic("quantiles", name, probabilities=[tail, round(1 - tail, _DIGITS)], interval="none")
+            found: ValueRelease = release(target, data, box, part, engine=engine, ledger=payer)
+            columns[name] = _narrowed(columns[name], *found.value.tolist())
+            releases.append(found)
+    return Box(columns if box.named else list(columns.values())), releases
+
+
+def _columns(box: Any, privacy: Any) -> tuple[dict[str, Column], list[str]]:
+    """The columns by name, and the names of those that can be narrowed."""
     if not isinstance(box, Box) or not isinstance(privacy, Privacy):
         raise ParameterTypeError(
             f"box must be an sf.Box and privacy an sf.Privacy, got box={shown(box)}, privacy={shown(privacy)}"
@@ -111,22 +132,7 @@ def private_box(
     numeric = [name for name, column in columns.items() if type(column) in (Interval, Integer)]
     if not numeric:
         raise ParameterError.of("box", f"must have a numeric column with two ends, got {box!r}")
-    tail, part = round((1 - probability("share", share)) / 2, _DIGITS), part_of(privacy, Fraction(1, len(numeric)))
-    if tail == 0:
-        raise ParameterError.of("share", f"must be at most {1 - 2 * 10.0**-_DIGITS}, got share={share!r}")
-    check_payer(ledger)
-    if ledger is not None and not ledger.would_cost(*[part] * len(numeric)).fits:
-        raise BudgetExceededError(
-            f"the account cannot pay for all {len(numeric)} columns, {privacy!r}: nothing was released"
-        )
-    releases = []
-    with said_if_paid(ledger) as payer:
-        for name in numeric:
-            target = Statistic("quantiles", name, probabilities=[tail, 1 - tail], interval="none")
-            found: ValueRelease = release(target, data, box, part, engine=engine, ledger=payer)
-            columns[name] = _narrowed(columns[name], *found.value.tolist())
-            releases.append(found)
-    return Box(columns if box.named else list(columns.values())), releases
+    return columns, numeric
 
 
 def _narrowed(column: Column, low: float, high: float) -> Column:
@@ -136,4 +142,6 @@ def _narrowed(column: Column, low: float, high: float) -> Column:
     if wide < _ONE_PLACE * (column.high - column.low):
         return column
     low, high = max(column.low, low - _ROOM * wide), min(column.high, high + _ROOM * wide)
-    return Integer(math.floor(low), math.ceil(high)) if isinstance(column, Integer) else Interval(low, high)
+    if not isinstance(column, Integer):
+        return Interval(low, high)
+    return Integer(max(column.low, math.floor(low)), min(column.high, math.ceil(high)))

@@ -19,6 +19,7 @@ from mpmath import mp, mpf
 import sfumato as sf
 from sfumato.bases.statistics.quantiles import Grid, Quantiles, rank_error
 from sfumato.core import jointly, selection
+from sfumato.core.calibration import DEEPEST
 from sfumato.selection import pick
 
 
@@ -284,7 +285,7 @@ def joint_law(table, stated, epsilon=1):
     """The exact law of the places of two levels, summed over all of them."""
     ranks, wanted = PAIR.ranks(np.array(table), PAIR.groups[0])
     rate = (mpf(epsilon) - mpf(2) ** -18) / (2 * stated)
-    weights, least = {}, mp.e ** (-mpf(jointly.DEEPEST / 3))
+    weights, least = {}, mp.e ** (-mpf(DEEPEST / 3))
     for places in combinations_with_replacement(range(len(ranks)), 2):
         path = [0, *(int(ranks[k]) for k in places), sum(wanted)]
         offs = [b - a - t for (a, b), t in zip(pairwise(path), wanted, strict=True)]

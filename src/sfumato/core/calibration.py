@@ -32,6 +32,7 @@ _USABLE = {
 _FINENESS = Fraction(1, 2**10)  # grid step over the smallest natural unit: rounding costs 0.1 %
 # What can be chosen jointly: values at once, candidates for each, and the least epsilon (jointly.py, selection.md).
 MOST_VALUES, MOST_CANDIDATES, LEAST_EPSILON = 16, 2**18, 2.0**-10
+DEEPEST = 680.0  # exp(-DEEPEST) is still a normal double; shared out among the factors of a weight it is their floor
 COPIES_EXPONENT = -10  # the grid's step for copies of a vector is 2**-10
 _LARGEST = 2**50  # largest noise scale in grid steps; keeps every draw far inside 64 bits
 

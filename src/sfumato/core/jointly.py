@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core import sampling
-from sfumato.core.calibration import LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES
+from sfumato.core.calibration import DEEPEST, LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES
 from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 680.0  # exp(-DEEPEST) is still a normal double; shared out among the factors of a weight it is their floor
 _SLACK = 2.0**-18  # of epsilon, for the errors of doubles
 
 

@@ -10,7 +10,7 @@ import pytest
 from mpmath import mp, mpf
 
 from sfumato.core import jointly, sampling
-from sfumato.core.calibration import MOST_VALUES
+from sfumato.core.calibration import DEEPEST, MOST_VALUES
 from sfumato.errors import ParameterError
 
 
@@ -18,7 +18,7 @@ def weights_of_all(ranks, wanted, rate):
     """The weight of every vector of places."""
 
     def weight(off):
-        return mp.e ** (-rate * abs(int(off))) + mp.e ** (-mpf(jointly.DEEPEST / len(wanted)))
+        return mp.e ** (-rate * abs(int(off))) + mp.e ** (-mpf(DEEPEST / len(wanted)))
 
     found = {}
     for places in itertools.combinations_with_replacement(range(len(ranks)), len(wanted) - 1):
@@ -40,7 +40,7 @@ def test_sums_over_all_that_follows(seed, rate):
     rng = np.random.default_rng(seed)
     ranks = np.cumsum(rng.integers(0, 5, size=8))
     wanted = [int(t) for t in rng.multinomial(ranks[-1], [0.2, 0.3, 0.1, 0.4])]
-    floor = math.exp(-jointly.DEEPEST / 4)
+    floor = math.exp(-DEEPEST / 4)
     after = jointly._messages(ranks, wanted, rate, floor)
     law = weights_of_all(ranks, wanted, mpf(rate))
     first = jointly._weight(ranks - wanted[0], rate, floor) * after[0]
@@ -63,7 +63,7 @@ def test_sums_within_windows(last):
 
 @pytest.mark.parametrize("values", [1, 2, 5, MOST_VALUES])
 def test_the_smallest_weights_are_normal_doubles(values):
-    ranks, floor = np.array([0] * 5 + [10**9]), math.exp(-jointly.DEEPEST / (values + 1))
+    ranks, floor = np.array([0] * 5 + [10**9]), math.exp(-DEEPEST / (values + 1))
     after = jointly._messages(ranks, [1] * values + [10**9 - values], 1.0, floor)
     assert min(float(beyond.min()) for beyond in after) * floor > 2.3e-308
 
@@ -87,7 +87,7 @@ def test_a_place_is_drawn_in_proportion_to_its_weight():
 def test_weights_fall_by_the_rate_to_the_floor():
     """The floor of the proof: smaller ones leave the doubles, larger ones add up over 2**18 candidates."""
     off = np.array([0, 3, -3, 50, 10**9])
-    assert jointly.DEEPEST / (MOST_VALUES + 1) == 40
+    assert DEEPEST / (MOST_VALUES + 1) == 40
     expected = [math.exp(-0.5 * x) + math.exp(-40) for x in (0, 3, 3, 50)] + [math.exp(-40)]
     assert jointly._weight(off, 0.5, math.exp(-40)).tolist() == [
         pytest.approx(weight, rel=1e-13, abs=0) for weight in expected

@@ -14,8 +14,7 @@ import numpy as np
 from sfumato.bases.statistics.sums import Floats, Integers, Limits, StatisticBasis
 from sfumato.checks import as_written, probability
 from sfumato.core.box import Box, Date, Integer, Interval, Periodic
-from sfumato.core.calibration import LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES, NoiseLaw
-from sfumato.core.jointly import DEEPEST
+from sfumato.core.calibration import DEEPEST, LEAST_EPSILON, MOST_CANDIDATES, MOST_VALUES, NoiseLaw
 from sfumato.core.neighbours import rows_per_unit
 from sfumato.core.privacy import Guarantee, Privacy
 from sfumato.errors import ParameterError
