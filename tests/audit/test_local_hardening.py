@@ -98,6 +98,31 @@ def test_extreme_boxes_raise_and_warn_for_nobody(low_high, recwarn):
     assert not recwarn.list
 
 
+STRICT = {
+    "density": lambda box: sf.local.Density(box, 1.0),
+    "smooth": lambda box: sf.local.SmoothQueries(box, 1.0, degree=3),
+    "linear": lambda box: sf.local.LinearModel(box, 1.0, "z", seed=1),
+    "circles": lambda box: sf.local.LinearModel(box, 1.0, "z", seed=1, circles=True),
+    "gradients": lambda box: sf.local.GeneralizedLinear(box, 1.0, "z", loss="absolute", degree=1, seed=1),
+    "losses": lambda box: sf.local.RiskMinimization(
+        box, 1.0, "squared", Box({"x": (-1, 1)}), lattice=4, degree=2, response="z"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_nothing_raises_where_the_caller_has_numpy_raise(name):
+    """Once a tiny value, divided by the width of its column, did: an answer that no randomizer had seen."""
+    protocol = STRICT[name](Box({"x": (0, 10), "t": sf.Periodic(0, 24), "z": (0, 1)}))
+    protocol.encode([5.0, 5.0, 0.5], user=1)  # what is public is worked out once
+    signalling = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000001))[0]
+    with np.errstate(all="raise"):
+        for value in (5e-324, 1e-310, 2.3e-308, 1.7e308, np.inf, -np.inf, np.nan, signalling):
+            for record in ([value, 5.0, 0.5], [5.0, value, 0.5], [5.0, 5.0, value]):
+                protocol.encode(record, user=1)
+                protocol.encode_many(np.array([record, [5.0, 5.0, 0.5]]))
+
+
 @pytest.mark.parametrize(
     "change",
     [

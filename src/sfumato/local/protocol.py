@@ -24,6 +24,7 @@ from sfumato.local.frames import file_head, pack_frame
 from sfumato.local.public import public_below, public_words
 from sfumato.local.records import one_record, read_records, within
 from sfumato.local.wire import VERSION, check_key, pack_batch, pack_report, report_size
+from sfumato.values import silently
 
 if TYPE_CHECKING:
     from sfumato.local.collector import Collector
@@ -210,7 +211,8 @@ class Protocol(ABC):
         return pack_batch(self.fingerprint, first_user, payload, self.channel.bitwise, key)
 
     def _payload(self, codes: Floats, users: Words) -> NDArray[np.uint8]:
-        return self.channel.send(self.answers(within(self.box, codes), users), users)
+        with silently():  # whatever the caller has told numpy of small numbers: a record's may be an output
+            return self.channel.send(self.answers(within(self.box, codes), users), users)
 
     def _users(self, first: int, count: int) -> Words:
         if isinstance(first, bool) or not isinstance(first, int | np.integer):
