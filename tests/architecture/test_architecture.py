@@ -210,6 +210,7 @@ RANDOM = re.compile(r"np\.random|numpy\.random|^\s*(import|from) (random|secrets
 SIMULATION = {
     "bases/density/prediction.py",
     "releases/rows.py",
+    "releases/synthetic/program.py",
     "releases/synthetic/rows.py",
     "releases/uncertainty.py",
     "releases/density/distribution.py",

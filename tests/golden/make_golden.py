@@ -346,12 +346,16 @@ def more_learners():
 
 
 def components():
-    """Principal components, of a covariance and of products; numbers of a mean, and of squares and products."""
+    """Principal components, of a covariance and of products; and a table by a linear program."""
     plane = sf.Box({"age": (0, 110), "bmi": (10, 60), "dose": sf.Integer(0, 9)})
     pure, loose = sf.Privacy(epsilon=1.0), sf.Privacy(epsilon=1.0, delta=1e-6, neighbours="add-remove")
     covariance = [-1500.0, -900.0, 600.0, 2100.0, 900.0, -300.0, 1200.0, 60.0, 1500.0]  # of 5,000 records
     yield "components", made(sf.PrincipalComponents(2, noise="covariance"), plane, pure, 5000, covariance)
     products = [5010.0, -1500.0, -900.0, 600.0, 1500.0, 150.0, 700.0, -400.0, -200.0, 900.0]
+    basis = prepare(sf.TableMoments(method="lp"), plane, pure, 5000).basis
+    unit = 5000 * 2.0**-24 * basis.budget["means"]
+    sums = np.concatenate([[unit], unit * np.linspace(-0.3, 0.4, basis.size(plane) - 1)])
+    yield "table-lp", made(sf.TableMoments(None, "auto", 60, 7, "lp"), plane, pure, 5000, sums)
     yield "components-products", made(sf.PrincipalComponents(2, noise="products"), plane, loose, None, products)
 
 

@@ -480,3 +480,11 @@ def test_tables(box, classes, privacy, rows, shares, labelled):
 def test_components(box, privacy, rows, rank, noise):
     target = sf.PrincipalComponents(min(rank, box.dimension), 2, noise)
     check_arrival(released(target, table(box, rows), box, privacy))
+
+
+@pytest.mark.slow
+@tries(10)
+@given(boxes(most=5, columns=numeric(("interval", "integer", "date"))), grants(), ROWS, PARTS)
+def test_tables_by_a_linear_program(box, privacy, rows, shares):
+    target = sf.TableMoments(None, shares, 7, 1, "lp")
+    check_arrival(released(target, table(box, rows), box, privacy))

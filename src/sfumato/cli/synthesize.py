@@ -24,7 +24,11 @@ Shares = Annotated[
     str, typer.Option(metavar="auto|means=P,norm=P,...", help="Which part of the grant buys which moments.")
 ]
 Method = Annotated[
-    str, typer.Option(metavar="auto|strata|rule", help="Where labels come from: strata, or a private linear rule.")
+    str,
+    typer.Option(
+        metavar="auto|strata|rule|lp",
+        help="How rows are made: strata, labels by a private linear rule, a linear program.",
+    ),
 ]
 MadeRows = Annotated[
     int | None, typer.Option("--rows", metavar="N", help="How many rows the table has; else as many as the data.")

@@ -92,6 +92,10 @@ class TableFace(Face):
     @property
     def independent(self) -> str:
         """What is known of columns together, plainly."""
+        if self.release.atoms is not None:
+            known = "means, spreads and products of pairs" if "pairs" in self.release.bought else "means and spreads"
+            count = np.count_nonzero(self.release.atoms.weights)
+            return f"columns go together as {count:,} points do that a linear program chose by {known}, and no better"
         within = "" if self.release.label is None else f" within a class of {plain(self.release.label)}"
         if self.release.rule is not None:
             return f"{plain(self.release.label or '')} follows a linear rule of the columns; {self._strata}"
@@ -104,6 +108,14 @@ class TableFace(Face):
         if "pairs" in self.release.bought:
             return "pairs of numeric columns go together as their noisy products say; others are independent in strata"
         return "else columns are independent in strata: how they go together was not bought (pairs)"
+
+    @property
+    def method_words(self) -> str:
+        """What candidates a linear program had."""
+        atoms = self.release.atoms
+        assert atoms is not None
+        where = "cells of a full grid" if atoms.reach else "points of an ellipsoid about the noisy mean"
+        return f"lp: weights of {len(atoms.weights):,} {where}, nearest to the noisy moments in L1"
 
     @cached_property
     def classes(self) -> list[dict[str, Any]]:
@@ -162,6 +174,7 @@ class TableFace(Face):
             ("columns", self._column_lines()),
             ("together", [self.independent]),
             *self._rule_lines(),
+            *([] if self.release.atoms is None else [("method", [self.method_words])]),
             (
                 "missing",
                 ["a missing value counted as the middle of its column; a record without a label is in no class"],

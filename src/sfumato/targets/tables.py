@@ -37,6 +37,7 @@ from sfumato.engines.passes import Values
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.laws import block_deviations, noise_deviation
 from sfumato.releases.rows import MOST_ROWS, check_rows, fresh_seed
+from sfumato.releases.synthetic.program import check_program, has_room
 from sfumato.releases.synthetic.rule import Rule, promised_for
 from sfumato.releases.synthetic.table import METHODS, TableRelease, check_label
 from sfumato.targets.base import Errors, Measured, Published, Step, Target
@@ -110,8 +111,10 @@ class TableMoments(Target):
     rows, seed
         How many rows the table has, by default as many as there are records, and which; by default any.
     method
-        Where labels come from: ``"strata"``, each class with moments of its own; ``"rule"``, for two classes, from a
-        private logistic regression that is published first; ``"auto"``: a public rule in n, epsilon and the columns.
+        How rows are made, and where labels come from: ``"strata"``, each class with moments of its own; ``"rule"``, for
+        two classes, from a private logistic regression that is published first; ``"lp"``, a linear program over a grid
+        or the points of an ellipsoid, for numeric columns without a label; ``"auto"``: strata or rule, by a public rule
+        in n, epsilon and the columns.
     expected_rows
         A public guess of the number of rows, where that number itself is private; it only steers accuracy.
 
@@ -156,6 +159,8 @@ class TableMoments(Target):
                 "method", "'rule' needs a label of two classes; use 'strata', or declare the two that matter"
             )
         given = {word for word, share in self.shares if share > 0} if self.shares != "auto" else set()
+        if self.method == "lp":
+            check_program(box, self.label, "pairs" in given)
         sizes = block_sizes(box, self.label, LARGEST_ORDER)
         wanted = sum(sum(sizes[word]) for word in WORDS if word in given | {"means"})
         if wanted > LARGEST_SIZE:
@@ -169,7 +174,10 @@ class TableMoments(Target):
         more = {} if self.rule is None else {RULE: _TOLD}
         if self.shares != "auto":
             return _blocks(_with(dict(self.shares), more), box, self.label, privacy, rows)
-        return auto_blocks(box, self.label, privacy, rows, more)
+        found = auto_blocks(box, self.label, privacy, rows, more)
+        if self.method == "lp" and found.budget["pairs"] and not has_room(box, True):
+            return _blocks(_SPREAD, box, self.label, privacy, rows)
+        return found
 
     def size(self, basis: TableBlocks, box: Box) -> int:  # type: ignore[override]
         return basis.size(box)
@@ -266,7 +274,7 @@ class TableMoments(Target):
             records=records,
             rows=self.rows or 1,
             seed=fresh_seed() if self.seed is None else self.seed,
-            method="strata" if self.rule is None else "rule",
+            method="rule" if self.rule is not None else "lp" if self.method == "lp" else "strata",
             rule=self.rule,
         )
         return made if self.rows else replace(made, rows=min(MOST_ROWS, max(1, round(made.noisy.total))))

@@ -90,3 +90,13 @@ def test_labels_by_a_rule(sfumato, here):
     release = sf.load(here / "table.sfumato")
     assert release.method == "rule" and release.guarantee.epsilon == 1.0
     assert json.loads(result.out)["method"] == "rule"
+
+
+def test_a_linear_program_is_asked_for_by_name(sfumato, here):
+    (here / "columns.toml").write_text("[columns.age]\nlow = 0\nhigh = 110\n")
+    result = sfumato(*ASK, "--method", "lp", "--rows", "50")
+    assert result.code == 0, result.err
+    assert "nearest to the noisy moments" in " ".join(result.out.split())
+    assert sf.load(here / "table.sfumato").method == "lp"
+    refused = sfumato(*ASK, "--method", "simplex", "-o", "other.sfumato")
+    assert refused.code == 2 and "method" in refused.err

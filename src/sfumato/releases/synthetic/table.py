@@ -23,6 +23,7 @@ from sfumato.harmless import cell, printable
 from sfumato.releases.base import Release
 from sfumato.releases.file.certified import check_certificate, checked_noise, granted_of
 from sfumato.releases.rows import MOST_ROWS, as_table, check_rows, randomness
+from sfumato.releases.synthetic.program import Atoms, atoms_of, check_program, law_of_atoms, rows_of_atoms
 from sfumato.releases.synthetic.rows import drawn, within
 from sfumato.releases.synthetic.rule import Rule, rule_from_json
 from sfumato.upwards import Shown
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-METHODS = ("strata", "rule")
+METHODS = ("strata", "rule", "lp")
 _JUDGED = 8192  # rows by which a rule's slope and intercept are fixed
 
 
@@ -109,6 +110,8 @@ class TableRelease(Shown, Release):
     @cached_property
     def densities(self) -> TableLaw:
         """For each column and class the density that rows are drawn from."""
+        if self.atoms is not None:
+            return law_of_atoms(self.atoms)
         with np.errstate(all="ignore"):  # what a stranger's file holds warns nobody
             return law_of(self.noisy, self.basis, self.box)
 
@@ -123,6 +126,14 @@ class TableRelease(Shown, Release):
         return judge_of(line, line.at(self.box, rows), np.clip(sums / known, -1.0, 1.0), unsure / known)
 
     @cached_property
+    def atoms(self) -> Atoms | None:
+        """The points that rows are, with their weights, where a linear program found them; None elsewhere."""
+        if self.method != "lp":
+            return None
+        with np.errstate(all="ignore"):
+            return atoms_of(self.noisy, self.box, self.seed)
+
+    @cached_property
     def data(self) -> pa.Table:
         """The rows: a table with the columns of the box, whole numbers and categories as they were declared."""
         return self.sample(self.rows, self.seed)
@@ -133,6 +144,8 @@ class TableRelease(Shown, Release):
         Formal guarantee: rows are computed from the release alone; they satisfy ``guarantee`` and cost nothing.
         """
         count, generator = check_rows(rows), randomness(seed)
+        if self.atoms is not None:
+            return as_table(self.box, rows_of_atoms(self.atoms, self.box, count, generator))
         return as_table(self.box, drawn(self.densities, self.basis, self.box, count, generator, self.judge))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
@@ -189,6 +202,8 @@ class TableRelease(Shown, Release):
         method = one_of("method", fields["method"], METHODS)
         if len({method == "rule", rule is not None, basis.rule > 0}) != 1:
             raise ParameterError("the method, the rule and the blocks do not belong together")
+        if method == "lp":
+            check_program(box, basis.label, basis.budget["pairs"] > 0)
         rows = whole_number("rows", fields["rows"], 1, MOST_ROWS)
         seed = whole_number("seed", fields["seed"], 0, 2**63 - 1)
         return cls(**common, domain=box, basis=basis, numbers=arrays["numbers"], records=records, rows=rows,
