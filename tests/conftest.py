@@ -9,6 +9,7 @@ for _threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")
 
 import pytest  # noqa: E402
+from _pytest.doctest import DoctestModule  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 from effort import is_quick, thin  # noqa: E402
@@ -16,6 +17,12 @@ from effort import is_quick, thin  # noqa: E402
 
 def pytest_configure(config):
     settings.load_profile("quick" if is_quick(config) else "full")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples in docstrings are in the source: looking for them in tests takes longer than collecting these."""
+    return [file for file in (yield) if not isinstance(file, DoctestModule)]
 
 
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` is asked

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from sfumato.selection import AboveThreshold, select
     from sfumato.subspace import private_pca
     from sfumato.summary import summarize
-    from sfumato.synthesizing import synthesize
+    from sfumato.synthetic import synthesize
     from sfumato.targets.base import Target
     from sfumato.targets.black_box import BlackBox
     from sfumato.targets.density.density import KDE
@@ -144,7 +144,7 @@ _HOMES = {
     "sampler_plan": "sampler.plans",
     "select": "selection",
     "summarize": "summary",
-    "synthesize": "synthesizing",
+    "synthesize": "synthetic",
 }
 
 __all__ = [

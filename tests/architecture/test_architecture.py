@@ -40,7 +40,7 @@ LAYERS = [
     {"accounting", "engines", "oracles"},
     {"targets"},
     {"pipeline", "noise", "selection", "paid_choice", "rehearsal"},
-    {"boxfile", "demo", "sampler", "bounds", "subspace", "summary", "synthesizing", "local"},
+    {"boxfile", "demo", "sampler", "bounds", "subspace", "summary", "synthetic", "local"},
     {"drawing", "pages", "estimators"},
     {"cli"},
 ]

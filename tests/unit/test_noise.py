@@ -26,11 +26,6 @@ CALLS = {
 DTYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"]
 
 
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
-
-
 @pytest.mark.parametrize("add", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 3), (2, 1, 4), (0,), (3, 0)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])

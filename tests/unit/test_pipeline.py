@@ -12,7 +12,6 @@ import pytest
 
 import sfumato as sf
 from sfumato.checks import as_written
-from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import (
     BudgetExceededError,
@@ -44,11 +43,6 @@ def fit(data):
 @pytest.fixture
 def target():
     return sf.BlackBox(fit, sensitivity=0.05, range=(0, 1), fallback=0.5)
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 def line(values, **options):

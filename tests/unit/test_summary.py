@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.errors import BudgetExceededError, ParameterError, ParameterTypeError
 
 BOX = sf.Box({"age": (0, 110), "bmi": (10, 60)})
@@ -33,11 +32,6 @@ TABLE = pd.DataFrame(
         "id": np.arange(500) // 2,
     }
 )
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 def bump(p):

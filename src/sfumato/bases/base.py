@@ -32,6 +32,12 @@ _MOST_COLUMNS = 26  # of a lattice: each has two points or more
 _BLOCK = 2**15  # doubles held at once while evaluating
 
 
+def frozen(values: ArrayLike) -> Floats:
+    """A copy of an array that nobody can write to: one over bytes cannot be made writable again."""
+    array = np.asarray(values, dtype=np.float64)
+    return np.frombuffer(array.tobytes()).reshape(array.shape)
+
+
 class Basis(ABC):
     """A public finite family in which a target is written."""
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import frozen
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.privacy import Guarantee
@@ -89,3 +90,29 @@ class Release(ABC):
             ``sfumato keys new`` makes one. Whoever trusts its public half reads it with ``sf.load(path, trust=...)``.
         """
         UPWARDS["save"](self, path, key)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SumsRelease(Release):
+    """A release of noisy sums over records.
+
+    Parameters
+    ----------
+    domain
+        The columns that it is about.
+    numbers
+        The noisy sums (read-only).
+    """
+
+    domain: Box
+    numbers: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", frozen(self.numbers))
+
+    @property
+    def box(self) -> Box:
+        return self.domain
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        return {"numbers": self.numbers}

@@ -26,7 +26,7 @@ from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError
 from sfumato.harmless import printable
 from sfumato.laws import INDEPENDENT
-from sfumato.releases.base import Release
+from sfumato.releases.base import SumsRelease
 from sfumato.releases.file.certified import check_certificate, granted_of, sum_norm
 from sfumato.releases.uncertainty import widths_of_each
 from sfumato.upwards import Shown
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ValueRelease(Shown, Release):
+class ValueRelease(Shown, SumsRelease):
     """A statistic of private records, perturbed once (or chosen once: then there is no noise law).
 
     Parameters
@@ -49,19 +49,8 @@ class ValueRelease(Shown, Release):
     kind: ClassVar[str] = "value"
 
     law: NoiseLaw | None  # type: ignore[assignment]
-    domain: Box
     summary: StatisticBasis
-    numbers: Floats
     rows: int | None
-
-    def __post_init__(self) -> None:
-        numbers = np.array(self.numbers, dtype=np.float64)
-        numbers.setflags(write=False)
-        object.__setattr__(self, "numbers", numbers)
-
-    @property
-    def box(self) -> Box:
-        return self.domain
 
     @property
     def statistic(self) -> str:
@@ -130,9 +119,6 @@ class ValueRelease(Shown, Release):
             f"{np.shape(value)} numbers" if np.ndim(value) else f"{value:.6g}" if isinstance(value, float) else value
         )
         return f"<ValueRelease {self.statistic} of {printable(', '.join(self.box.names))}: {shown}; {self.guarantee}>"
-
-    def arrays(self) -> dict[str, Floats]:
-        return {"numbers": self.numbers}
 
     def fields(self) -> dict[str, Any]:
         return {"summary": self.summary.to_json(), "rows": self.rows}

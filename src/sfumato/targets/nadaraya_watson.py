@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.bases.base import Basis
 from sfumato.bases.density.binning import LARGEST_DIMENSION, Binning, MassLattice, SplitLattice
-from sfumato.bases.density.shares import RESPONSE_BITS, apply_shares, certify_masses, shape_of_cells, share_bits
+from sfumato.bases.density.shares import RESPONSE_BITS, apply_shares, certify_masses, shape_of_cells
 from sfumato.core.box import Box
 from sfumato.core.calibration import NoiseLaw
 from sfumato.core.certificate import Certificate
@@ -156,9 +156,6 @@ class NadarayaWatson(Target):
     def choose_basis(self, box: Box, n: int | None, privacy: Privacy) -> MassLattice:
         """The lattice of least predicted error for the density of the records."""
         return self._density().linear_basis(box, n, privacy)
-
-    def _exponent(self, box: Box) -> int:
-        return -share_bits(box) - RESPONSE_BITS[box.dimension]
 
     def certificate(self, basis: Basis, box: Box, n: int | None, privacy: Privacy) -> Certificate:
         """A record is ``(w s, (T - w) s)``, s one cell's shares: non-negative, of sum at most T times theirs.

@@ -8,7 +8,6 @@ import pytest
 
 import sfumato as sf
 from sfumato import pages
-from sfumato.core import mechanism
 from sfumato.faces import face_of
 
 ROWS = 1500
@@ -26,12 +25,6 @@ def here(tmp_path):
     (tmp_path / "header.csv").write_text("age,sex\n")
     (tmp_path / "box.toml").write_text("[columns.age]\nlow = 0\nhigh = 110\n\n[columns.sex]\ncategories = ['F', 'M']\n")
     return tmp_path
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    """Where nobody is there it is told, but for noise that is far out: here there is none."""
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,6 @@ WARD = sf.Categorical(["surgery", "cardiology", "oncology"])
 PEOPLE = 3000
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    pyplot.close("all")
-
-
 def collected(protocol):
     """A release from made-up people."""
     turns = np.arange(PEOPLE)

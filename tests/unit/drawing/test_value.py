@@ -18,12 +18,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def _close():
-    yield
-    pyplot.close("all")
-
-
 def texts(ax):
     """All words on axes."""
     ax.figure.canvas.draw()

@@ -8,7 +8,6 @@ from scipy import sparse
 
 import sfumato as sf
 from opening import numbers_of
-from sfumato.core import mechanism
 from sfumato.engines import memory
 from sfumato.engines.memory import MemoryEngine
 from sfumato.engines.passes import Contributions
@@ -142,8 +141,7 @@ def test_sums_are_the_same():
 
 
 @pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
+def no_noise(no_noise, monkeypatch):
     monkeypatch.setattr(examples, "BLOCK", 192)
 
 

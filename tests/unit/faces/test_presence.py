@@ -92,11 +92,6 @@ def test_nobody_is_told_of_and_somebody_is_not(name, grant, monkeypatch):
     assert words.startswith("next to no record may be there: the noisy number of records with ")
 
 
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
-
-
 @pytest.mark.parametrize("name", UNTOLD)
 def test_where_no_number_of_records_is_released_nothing_is_said(name):
     assert heard(name, GONE, GRANTS[0]) == []

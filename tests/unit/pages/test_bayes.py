@@ -3,7 +3,6 @@
 import html
 import io
 import re
-import warnings
 
 import pytest
 
@@ -20,13 +19,6 @@ pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
 TESTED = PublicTest("open.csv", ("no", "yes"), ((50, 10), (5, 35)), 103)
-
-
-@pytest.fixture(autouse=True)
-def _no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import html
 import io
 import re
-import warnings
 from dataclasses import replace
 
 import pytest
@@ -28,13 +27,6 @@ def words(page):
     body = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
     text = re.sub(r"<[^>]*>", "", re.sub(r"</t[hdr]>", " ", body)).replace("&nbsp;", " ").replace("\xa0", " ")
     return re.sub(r"\s+", " ", text)
-
-
-@pytest.fixture(autouse=True)
-def _no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @pytest.fixture

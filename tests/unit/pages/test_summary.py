@@ -3,7 +3,6 @@
 import html
 import io
 import re
-import warnings
 
 import numpy as np
 import pytest
@@ -20,13 +19,6 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
-
-
-@pytest.fixture(autouse=True)
-def _no_warnings():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, OutsideBoxError, ParameterError, ParameterTypeError
 
 LINE = sf.Box({"age": (0, 110)})
@@ -28,11 +27,6 @@ def publish(data=(AGES[:, None], PRESSURES), privacy=None, basis=None, target=TA
 @pytest.fixture(scope="module")
 def noisy():
     return publish()
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 # --- values -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 import sfumato as sf
 from opening import numbers_of, places_kept
 from sfumato.bases.density.shares import axis_table, shape_of_cells, share_bits
-from sfumato.core import mechanism
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from unit.targets.sources import SOURCES
@@ -33,11 +32,6 @@ def whole(data, target=TARGET, box=LINE, basis=None, privacy=ONE):
     gathered = target.gather(MemoryEngine().open(data, box, privacy.unit, target.columns), box, MemoryEngine())
     certificate = target.certificate(basis, box, None, privacy)
     return numbers_of(target.coefficients(gathered, basis, box, certificate))
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 # --- errors -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from unit.targets.sources import SOURCES
@@ -38,11 +37,6 @@ def formula(points, ages, pressures, rows=None, bandwidth=12.0, gap=4.0, limits=
         values += step / bandwidth * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) * (y - middle)
         last = x
     return values
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 def lattice_values(data, box=LINE, **options):

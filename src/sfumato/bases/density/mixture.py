@@ -10,6 +10,7 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.bases.base import frozen
 from sfumato.bases.density.binning import MassLattice, contract
 from sfumato.bases.density.kernel import GaussianKernel
 from sfumato.bases.lattice.expansion import SubBox, column_axis, sub_boxes
@@ -78,11 +79,10 @@ class Mixture:
     derivatives: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        measure = np.asarray(self.measure, dtype=np.float64)
+        measure = frozen(self.measure)
         if measure.ndim != self.box.dimension or min(measure.shape) < 2:
             raise ParameterError(f"a measure needs nodes along each of {self.box.names}, got shape {measure.shape}")
-        frozen = np.frombuffer(measure.tobytes()).reshape(measure.shape)  # cannot be made writable again
-        object.__setattr__(self, "measure", frozen)
+        object.__setattr__(self, "measure", measure)
         object.__setattr__(self, "derivatives", tuple(self.derivatives) or (0,) * self.box.dimension)
         if any(self.derivatives) and not self.kernel.diagonal:
             raise ParameterError("derivatives need a bandwidth per column, not a bandwidth matrix")

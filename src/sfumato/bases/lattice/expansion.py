@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.bases.base import LatticeBasis
+from sfumato.bases.base import LatticeBasis, frozen
 from sfumato.bases.unit import arcs, in_units, number_of, to_unit
 from sfumato.checks import did_you_mean, shown
 from sfumato.core.box import Box, Interval, Periodic
@@ -36,11 +36,10 @@ class Expansion:
     derivatives: tuple[int, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        # An array over bytes cannot be made writable again.
-        frozen = np.frombuffer(np.asarray(self.coefficients, dtype=np.float64).tobytes())
-        if len(frozen) != self.basis.size(self.box):
-            raise ParameterError(f"expected {self.basis.size(self.box)} coefficients, got {len(frozen)}")
-        object.__setattr__(self, "coefficients", frozen)
+        coefficients = frozen(self.coefficients).ravel()
+        if len(coefficients) != self.basis.size(self.box):
+            raise ParameterError(f"expected {self.basis.size(self.box)} coefficients, got {len(coefficients)}")
+        object.__setattr__(self, "coefficients", coefficients)
         object.__setattr__(self, "derivatives", tuple(self.derivatives) or (0,) * self.box.dimension)
 
     @cached_property

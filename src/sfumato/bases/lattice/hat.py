@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.bases.base import LatticeBasis
-from sfumato.core.box import Box
 from sfumato.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -51,8 +49,3 @@ class Hat(LatticeBasis):
     def lebesgue_constant(self, degree: int | None = None) -> float:
         """1: between lattice points, the function is a mean of its values at them."""
         return 1.0
-
-    def cell_sizes(self, box: Box) -> Floats:
-        """``(size,)``: the integral of each hat function over the box, in user units."""
-        axes = [self.axis_integral(degree, 0.0, 1.0) for degree in self.degrees(box)]
-        return np.asarray(reduce(np.multiply.outer, axes).ravel() * float(np.prod(box.high - box.low)))

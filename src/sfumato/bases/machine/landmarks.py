@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.bases.base import Basis
+from sfumato.bases.base import Basis, frozen
 from sfumato.bases.machine.coordinates import coded, reach_of, scaled, spread, width_of
 from sfumato.bases.machine.kernels import Kernel, LinearKernel, Precomputed, UserKernel, rank_of
 from sfumato.checks import positive_integer
@@ -174,8 +174,7 @@ class FeatureMap:
         for name in ("nodes", "whitening"):
             values = getattr(self, name)
             if values is not None:
-                frozen = np.frombuffer(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-                object.__setattr__(self, name, frozen.reshape(values.shape))
+                object.__setattr__(self, name, frozen(values))
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import frozen
 from sfumato.bases.bayes.contributions import COUNT_WEIGHT
 from sfumato.bases.unit import to_unit
 from sfumato.core.box import Box, Categorical, Date
@@ -48,9 +49,7 @@ class Likelihood(ABC):
     law: NoiseLaw
 
     def __post_init__(self) -> None:
-        numbers = np.ascontiguousarray(self.numbers, dtype=np.float64)
-        frozen = np.frombuffer(numbers.tobytes()).reshape(numbers.shape)  # cannot be made writable again
-        object.__setattr__(self, "numbers", frozen)
+        object.__setattr__(self, "numbers", frozen(self.numbers))
 
     @property
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.bases.base import LARGEST_LATTICE
+from sfumato.bases.base import LARGEST_LATTICE, frozen
 from sfumato.bases.density.measure import to_simplex
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.lattice.hat import Hat
@@ -129,7 +129,7 @@ class CollectedDensity(FunctionRelease):
         )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "masses", np.frombuffer(np.asarray(self.masses, dtype=np.float64).tobytes()))
+        object.__setattr__(self, "masses", frozen(self.masses))
 
     def band(
         self, points: ArrayLike, confidence: float = 0.95, include: str = "noise", outside: str = "refuse"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sfumato.bases.base import frozen
 from sfumato.bases.density.measure import to_simplex
 from sfumato.bases.tables.shrinkage import posterior_medians, shrunk_to_zero
 from sfumato.bases.tables.walsh import Walsh, signs
@@ -54,8 +55,7 @@ class MarginalsRelease(Shown, Release):
 
     def __post_init__(self) -> None:
         for name in ("coefficients", "variances"):
-            frozen = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes())
-            object.__setattr__(self, name, frozen)
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @classmethod
     def of(cls, protocol: Any, coefficients: Floats, variances: Floats, reports: int) -> Self:

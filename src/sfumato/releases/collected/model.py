@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import frozen
 from sfumato.checks import one_of, whole_number
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
@@ -48,8 +49,7 @@ class CollectedModel(CollectedLinear):
 
     def __post_init__(self) -> None:
         for name in ("weights", "cross_moments"):
-            kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes())
-            object.__setattr__(self, name, kept)
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @classmethod
     def of(cls, protocol: Any, weights: Floats, cross: Floats, variance: float, reports: int) -> Self:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.bases.base import frozen
 from sfumato.checks import finite_number, positive_number, probability, true_or_false
 from sfumato.codec import exact_keys
 from sfumato.core.box import Box, Categorical
@@ -46,8 +47,7 @@ class CollectedMoments(CollectedLinear):
     def __post_init__(self) -> None:
         size = len(self.terms) + 1
         for name, shape in (("second_moments", (size, size)), ("cross_moments", (size,))):
-            kept = np.frombuffer(np.asarray(getattr(self, name), dtype=np.float64).tobytes()).reshape(shape)
-            object.__setattr__(self, name, kept)
+            object.__setattr__(self, name, frozen(getattr(self, name)).reshape(shape))
 
     @classmethod
     def of(cls, protocol: Any, second: Floats, cross: Floats, reports: int) -> Self:

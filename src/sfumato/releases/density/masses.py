@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sfumato.bases.base import Basis, LatticeBasis
+from sfumato.bases.base import Basis, LatticeBasis, frozen
 from sfumato.bases.density.binning import MassLattice, along, contract
 from sfumato.bases.density.kernel import GaussianKernel
 from sfumato.bases.density.measure import nearest_measure
@@ -80,7 +80,7 @@ class NoisyMasses:
             )
         if (self.complete and self.rows is None) or len(self.cells) != self.domain.dimension:
             raise ParameterError("the masses' number of rows and cells do not fit what is said of them")
-        object.__setattr__(self, "values", np.frombuffer(self.values.astype(np.float64).tobytes()))
+        object.__setattr__(self, "values", frozen(self.values))
 
     @property
     def scale(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
+from sfumato.bases.base import frozen
 from sfumato.bases.lattice.bernstein import Bernstein, basis_from_json
 from sfumato.bases.lattice.expansion import Expansion
 from sfumato.bases.machine.coordinates import decoded, reach_of, read_records, spread, terms_of
@@ -159,8 +160,8 @@ class MachineRelease(Shown, Release):
     weights: Floats
 
     def __post_init__(self) -> None:
-        frozen = np.frombuffer(np.ascontiguousarray(self.weights, dtype=np.float64).tobytes())
-        object.__setattr__(self, "weights", frozen.reshape(self.handed.response.outputs, self.handed.size()))
+        weights = frozen(self.weights).reshape(self.handed.response.outputs, self.handed.size())
+        object.__setattr__(self, "weights", weights)
 
     @property
     def box(self) -> Box:

@@ -30,7 +30,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.harmless import printable
 from sfumato.laws import LocalLaw, noise_deviation
-from sfumato.releases.base import Release
+from sfumato.releases.base import SumsRelease
 from sfumato.releases.file.certified import check_certificate, granted_of
 from sfumato.releases.rows import as_table, check_rows, randomness, rows_of
 from sfumato.releases.summary.answers import Answer, deviations, half_widths
@@ -50,7 +50,7 @@ _LOOKED_AT = 2**22  # terms that are evaluated at points of a sparse grid, to se
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SummaryRelease(Shown, Questions, Release):
+class SummaryRelease(Shown, SumsRelease, Questions):
     """The moments of private records, perturbed once.
 
     Parameters
@@ -66,19 +66,8 @@ class SummaryRelease(Shown, Questions, Release):
 
     kind: ClassVar[str] = "summary"
 
-    domain: Box
     basis: Cosines
-    numbers: Floats
     rows: int | None
-
-    def __post_init__(self) -> None:
-        numbers = np.array(self.numbers, dtype=np.float64)
-        numbers.setflags(write=False)
-        object.__setattr__(self, "numbers", numbers)
-
-    @property
-    def box(self) -> Box:
-        return self.domain
 
     @cached_property
     def indices(self) -> IndexSet:
@@ -379,9 +368,6 @@ class SummaryRelease(Shown, Questions, Release):
     def __repr__(self) -> str:
         names = printable(", ".join(self.box.names))
         return f"<SummaryRelease of {names}: {self.indices.size} moments; {self.guarantee}>"
-
-    def arrays(self) -> dict[str, Floats]:
-        return {"numbers": self.numbers}
 
     def fields(self) -> dict[str, Any]:
         return {"basis": self.basis.to_json(), "rows": self.rows}

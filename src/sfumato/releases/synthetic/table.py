@@ -20,7 +20,7 @@ from sfumato.core.box import Box, Categorical
 from sfumato.core.privacy import part_of
 from sfumato.errors import ParameterError
 from sfumato.harmless import cell, printable
-from sfumato.releases.base import Release
+from sfumato.releases.base import SumsRelease
 from sfumato.releases.file.certified import check_certificate, checked_noise, granted_of
 from sfumato.releases.rows import MOST_ROWS, as_table, check_rows, randomness
 from sfumato.releases.synthetic.program import Atoms, atoms_of, check_program, law_of_atoms, rows_of_atoms
@@ -38,7 +38,7 @@ _JUDGED = 8192  # rows by which a rule's slope and intercept are fixed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TableRelease(Shown, Release):
+class TableRelease(Shown, SumsRelease):
     """A table of made-up records that stands for private ones: any tool can use it.
 
     Parameters
@@ -59,23 +59,12 @@ class TableRelease(Shown, Release):
 
     kind: ClassVar[str] = "table"
 
-    domain: Box
     basis: TableBlocks
-    numbers: Floats
     records: int | None
     rows: int
     seed: int
     method: str
     rule: Rule | None = None
-
-    def __post_init__(self) -> None:
-        numbers = np.array(self.numbers, dtype=np.float64)
-        numbers.setflags(write=False)
-        object.__setattr__(self, "numbers", numbers)
-
-    @property
-    def box(self) -> Box:
-        return self.domain
 
     @property
     def label(self) -> str | None:

@@ -42,17 +42,10 @@ def test_hats_at_the_ends_are_half_as_large():
     assert Hat(4).axis_integral(4, 0.0, 1.0) == pytest.approx([1 / 8, 1 / 4, 1 / 4, 1 / 4, 1 / 8])
 
 
-def test_sizes_of_cells_are_in_user_units_and_fill_the_box():
-    sizes = Hat(4).cell_sizes(LINE)
-    assert sizes == pytest.approx([1.0, 2.0, 2.0, 2.0, 1.0])
-    assert Hat((2, 5)).cell_sizes(PLANE).sum() == pytest.approx(110 * 50)
-    assert Hat((2, 5)).cell_sizes(PLANE).shape == (18,)
-    assert Hat((1, 1)).cell_sizes(PLANE) == pytest.approx(np.full(4, 110 * 50 / 4))
-
-
-def test_sizes_of_cells_integrate_an_expansion():
+def test_an_expansion_integrates_its_hats():
     weights = np.random.default_rng(3).dirichlet(np.ones(18))
-    density = Expansion(Hat((2, 5)), PLANE, weights / Hat((2, 5)).cell_sizes(PLANE))
+    sizes = np.outer(Hat(2).axis_integral(2, 0.0, 1.0), Hat(5).axis_integral(5, 0.0, 1.0)).ravel() * 110 * 50
+    density = Expansion(Hat((2, 5)), PLANE, weights / sizes)
     assert density.integrate() == pytest.approx(1.0)
     assert density.integrate({"age": (0, 55)}) + density.integrate({"age": (55, 110)}) == pytest.approx(1.0)
 
@@ -81,4 +74,4 @@ def test_degrees_below_one_are_refused(degree):
 
 def test_categories_are_refused():
     with pytest.raises(ParameterError, match="categorical"):
-        Hat(3).cell_sizes(sf.Box({"a": sf.Categorical([0, 1])}))
+        Hat(3).size(sf.Box({"a": sf.Categorical([0, 1])}))

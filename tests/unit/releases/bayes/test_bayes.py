@@ -12,7 +12,6 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.errors import FileFormatError, OutsideBoxError, ParameterError, ParameterTypeError
 
 BOX = sf.Box({"age": (0, 110), "sex": sf.Categorical(["F", "M"]), "bmi": (10, 60)})
@@ -43,11 +42,6 @@ def release(request):
 @pytest.fixture(scope="module")
 def kernel():
     return publish()
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 # --- points -----------------------------------------------------------------------------------------------------

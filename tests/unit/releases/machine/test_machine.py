@@ -48,11 +48,6 @@ FLAVOURS = {
 every = pytest.mark.parametrize("flavour", FLAVOURS)
 
 
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
-
-
 # --- answers ----------------------------------------------------------------------------------------------------
 
 

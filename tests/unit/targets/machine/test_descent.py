@@ -9,7 +9,6 @@ from safetensors import safe_open
 from safetensors.numpy import save as pack
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.errors import BudgetExceededError, FileFormatError, ParameterError
 from sfumato.faces import face_of
 from sfumato.pipeline import prepare
@@ -32,11 +31,6 @@ def learner(**options):
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(examples, "BLOCK", 192)
-
-
-@pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 import sfumato as sf
-from sfumato.core import mechanism
 from sfumato.errors import ParameterError
 from sfumato.targets.machine import machine
 
@@ -19,8 +18,7 @@ PURE = sf.Privacy(epsilon=1.0)
 
 
 @pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
+def no_noise(no_noise, monkeypatch):
     monkeypatch.setattr(machine, "draw_objective", lambda law: np.zeros(law.size))
 
 

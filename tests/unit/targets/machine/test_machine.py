@@ -10,7 +10,6 @@ from sklearn.svm import SVC
 
 import sfumato as sf
 from sfumato.bases.machine.losses import SmoothedHuber, Squared
-from sfumato.core import mechanism
 from sfumato.errors import OutsideBoxError, ParameterError, ParameterTypeError, SchemaError
 from sfumato.targets.machine import machine
 from sfumato.targets.machine.examples import hashed
@@ -37,8 +36,7 @@ def publish(target, data=(POINTS, LABELS), privacy=PURE, box=BOX, basis=None):
 
 
 @pytest.fixture
-def no_noise(monkeypatch):
-    monkeypatch.setattr(mechanism, "draw", lambda law: np.zeros(law.size, dtype=np.int64))
+def no_noise(no_noise, monkeypatch):
     monkeypatch.setattr(machine, "draw_objective", lambda law: np.zeros(law.size))
 
 
