@@ -7,25 +7,17 @@ import re
 import pytest
 
 import sfumato as sf
-from sfumato import pages
 from sfumato.faces.bayes import NaiveBayesFace
 from sfumato.faces.tested import PublicTest
 from sfumato.pages import render
 from unit.drawing.support import LINE, SEX, WARD, bayes
-from unit.pages.test_machine import words
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
 TESTED = PublicTest("open.csv", ("no", "yes"), ((50, 10), (5, 35)), 103)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
-    return lambda *given, **settings: words(render(*given, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -68,14 +60,14 @@ def test_what_a_page_says(page, release):
     assert page.count("<svg") == 2 and 'aria-label="shares of the classes of ill' in page
 
 
-def test_accuracy_on_public_records(quick, release):
-    text = quick(release, tested=TESTED)
+def test_accuracy_on_public_records(release):
+    text = words_of(release, tested=TESTED)
     assert "Of 100 public records in open.csv, 85 % get their own label." in text and "no 50 10 yes 5 35" in text
     assert "How often it is right is not known" not in text
 
 
-def test_normal_likelihoods(quick):
-    text = quick(bayes(likelihood="normal"))
+def test_normal_likelihoods():
+    text = words_of(bayes(likelihood="normal"))
     assert "age normal, from a mean and a deviation" in text and "lie alike" not in text
 
 
@@ -86,8 +78,8 @@ def test_of_too_many_classes_the_largest_are_drawn():
 
 
 @pytest.mark.slow
-def test_many_columns_are_counted_not_named(quick):
-    assert "Naive Bayes classifier of ill from 7 columns" in quick(
+def test_many_columns_are_counted_not_named():
+    assert "Naive Bayes classifier of ill from 7 columns" in words_of(
         bayes({f"x{i}": (0, 1) for i in range(7)}, count=200)
     )
 

@@ -8,18 +8,12 @@ import sfumato as sf
 from sfumato.errors import ParameterError
 from sfumato.pages import card, render
 from unit.drawing.test_collected import WARD, YESNO, density, marginals, summary
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
-
-
-def words(page):
-    """What a reader sees."""
-    body = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", "", re.sub(r"</t[hdr]>", " ", body)).replace("&nbsp;", " ").replace("\xa0", " ")
-    return re.sub(r"\s+", " ", text)
 
 
 MADE = {
@@ -64,7 +58,7 @@ def test_a_page_needs_a_confidence_between_zero_and_one():
 
 def test_the_limits_on_a_page_are_those_of_its_confidence():
     release = marginals()
-    row = re.search(r"ill no ([\d.]+) % ([\d.]+) % ([\d.]+) %", words(render(release, 0.5)))
+    row = re.search(r"ill no ([\d.]+) % ([\d.]+) % ([\d.]+) %", words_of(release, confidence=0.5))
     low, high = release.band("ill", 0.5)
     found = [float(number) / 100 for number in row.groups()]
     assert found == pytest.approx([release.table("ill")[0], low[0], high[0]], abs=1e-3)

@@ -6,23 +6,15 @@ import re
 
 import pytest
 
-from sfumato import pages
 from sfumato.faces.curve import CurveOnGrid, overall
 from sfumato.pages import render
 from unit.drawing.support import LINE, PLANE, SPACE, curve
-from unit.pages.test_machine import words
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
-    return lambda *given, **settings: words(render(*given, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -69,22 +61,22 @@ def test_what_a_page_says(page):
         (curve(SPACE), "Along each column, while the others stay at their most frequent values."),
     ],
 )
-def test_captions(release, said, quick):
-    assert said in quick(release)
+def test_captions(release, said):
+    assert said in words_of(release)
 
 
-def test_where_everything_is_known_nothing_is_said_of_it(quick):
-    assert "Something is known on" not in quick(curve(LINE))
+def test_where_everything_is_known_nothing_is_said_of_it():
+    assert "Something is known on" not in words_of(curve(LINE))
 
 
-def test_where_nothing_is_known_the_page_warns(quick):
-    text = quick(curve(LINE, count=20, epsilon=0.01))
+def test_where_nothing_is_known_the_page_warns():
+    text = words_of(curve(LINE, count=20, epsilon=0.01))
     assert "Bandsays nothing anywhere" in text and "The band says nothing anywhere." in text
     assert "total (drawn) \N{EN DASH} 0 % of the box" in text
 
 
-def test_a_private_number_of_rows_is_not_told(quick):
-    assert "rows (public)" not in quick(curve(LINE, rows=False))
+def test_a_private_number_of_rows_is_not_told():
+    assert "rows (public)" not in words_of(curve(LINE, rows=False))
 
 
 @pytest.mark.few(2)

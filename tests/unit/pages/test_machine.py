@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 import sfumato as sf
-from sfumato import pages
 from sfumato.faces import face_of
 from sfumato.faces.tested import PublicTest
 from sfumato.pages import card, render, write
 from unit.drawing.support import LINE, PLANE, SPACE, machine
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -20,20 +20,6 @@ pytest.importorskip("jinja2")
 EVIL = "<script>alert(1)</script>"
 LINEAR = sf.LinearKernel()
 TESTED = PublicTest("open.csv", ("no", "yes"), ((50, 10), (5, 35)), 103)
-
-
-def words(page):
-    """What a reader sees: no tags, no style sheet, white space collapsed."""
-    body = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", "", re.sub(r"</t[hdr]>", " ", body)).replace("&nbsp;", " ").replace("\xa0", " ")
-    return re.sub(r"\s+", " ", text)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
-    return lambda *given, **settings: words(render(*given, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +65,14 @@ def test_accuracy_on_public_records(page):
     assert "no 50 10 yes 5 35" in text
     assert "These counts carry no noise." in text and "must be public" in text
     assert "How often it is right is not known" not in text
-    plain = words(render(machine(SPACE, kernel=LINEAR)))
+    plain = words_of(machine(SPACE, kernel=LINEAR))
     assert "How often it is right is not known from the release" in plain and "On public records" not in plain
 
 
-def test_a_test_without_labels_says_nothing(quick):
+def test_a_test_without_labels_says_nothing():
     empty = PublicTest("open.csv", ("no", "yes"), ((0, 0), (0, 0)), 4)
     assert empty.accuracy is None and empty.left_out == 4
-    assert "has no complete record with a declared label" in quick(machine(LINE), tested=empty)
+    assert "has no complete record with a declared label" in words_of(machine(LINE), tested=empty)
 
 
 def test_tests_are_counted():
@@ -94,9 +80,9 @@ def test_tests_are_counted():
     assert TESTED.accuracy == 0.85 and TESTED.baseline == 0.6
 
 
-def test_objective_noise_is_said_to_have_wide_limits(quick):
+def test_objective_noise_is_said_to_have_wide_limits():
     release = machine(SPACE, kernel=LINEAR, objective=40.0)
-    text = quick(release)
+    text = words_of(release)
     inside = release.handed.objective
     assert "The limits of certainty are wide." in text
     assert "cannot be said without looking at the data again" in text
@@ -123,21 +109,21 @@ def test_objective_noise_is_said_to_have_wide_limits(quick):
         (machine(PLANE, range=(60, 220), loss="huber"), "The prediction, and how far its band reaches"),
     ],
 )
-def test_captions(release, said, quick):
-    assert said in quick(release)
+def test_captions(release, said):
+    assert said in words_of(release)
 
 
-def test_slopes_are_listed(quick):
+def test_slopes_are_listed():
     release = machine(SPACE, kernel=LINEAR, weights=[[1.5, -0.25, 0.0, 0.0]])
-    text = quick(release)
+    text = words_of(release)
     reach = face_of(release, 0.95).page()["machine"]["slopes"]["rows"][0]["reach"]
     assert f"age 1.5 {reach} bmi \N{MINUS SIGN}0.25 {reach}" in text
-    several = quick(machine(SPACE, kernel=LINEAR, classes=("a", "b", "c")))
+    several = words_of(machine(SPACE, kernel=LINEAR, classes=("a", "b", "c")))
     assert "column a b c noise within" in several
 
 
-def test_a_regression(quick):
-    text = quick(machine(SPACE, kernel=LINEAR, range=(60, 220), loss="huber"))
+def test_a_regression():
+    text = words_of(machine(SPACE, kernel=LINEAR, range=(60, 220), loss="huber"))
     assert "Regression of value from age, bmi and systolic" in text
     assert "it predicts value, a number from 60 to 220." in text
     assert "Noise typically within" in text and "Label certain" not in text and "is certain:" not in text
@@ -155,12 +141,12 @@ def test_what_has_no_picture_says_so():
     features = replace(release.handed.features, kernel=None)
     lost = replace(release, handed=replace(release.handed, features=features))
     assert face_of(lost, 0.95).certain is None
-    assert "Label certain" not in words(render(lost))
+    assert "Label certain" not in words_of(lost)
 
 
-def test_many_columns_are_counted_not_named(quick):
+def test_many_columns_are_counted_not_named():
     columns = {f"x{i}": (0, 1) for i in range(9)}
-    assert "Classifier of disease from 9 columns" in quick(machine(columns, kernel=LINEAR))
+    assert "Classifier of disease from 9 columns" in words_of(machine(columns, kernel=LINEAR))
 
 
 @pytest.mark.few(3)

@@ -22,6 +22,7 @@ from sfumato.faces.promise import noise_facts
 from sfumato.pages import card, render
 from sfumato.releases.base import Receipt
 from sfumato.releases.function import FunctionRelease
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 jinja2 = pytest.importorskip("jinja2")
@@ -45,13 +46,6 @@ def make(box=LINE, privacy=None, basis=None, noise="auto", known="enforced", con
     )
 
 
-def words(page):
-    """What a reader sees: no tags, no style sheet, white space collapsed."""
-    body = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", "", re.sub(r"</t[hdr]>", " ", body)).replace("&nbsp;", " ").replace("\xa0", " ")
-    return re.sub(r"\s+", " ", text)
-
-
 @pytest.fixture(autouse=True)
 def _few_points(monkeypatch):
     monkeypatch.setattr(function, "_POINTS", 200)
@@ -59,8 +53,8 @@ def _few_points(monkeypatch):
 
 @pytest.fixture(scope="module")
 def cheap():
-    """Pages of this many columns need no picture, which is what takes time."""
-    return lambda **settings: words(render(make(box=CUBE, **settings)))
+    """What a page about a function of three columns says."""
+    return lambda **settings: words_of(make(box=CUBE, **settings))
 
 
 # --- the file ---------------------------------------------------------------------------------------------------
@@ -146,7 +140,7 @@ def test_nothing_that_was_named_is_code(columns):
 
 
 def test_names_are_not_templates():
-    assert "{{ 7 * 7 }}" in words(render(hostile(BOXES["three"])))
+    assert "{{ 7 * 7 }}" in words_of(hostile(BOXES["three"]))
 
 
 @pytest.fixture(scope="module", params=[LINE, PLANE], ids=["line", "plane"])
@@ -220,7 +214,7 @@ def test_concentrated_privacy(cheap):
 
 def test_add_remove_persons_and_the_local_model(cheap):
     release = make(box=CUBE, privacy=sf.Privacy(epsilon=1.0, neighbours="add-remove", unit=sf.Person("id", 3)))
-    text = words(render(replace(release, guarantee=replace(release.guarantee, model="local"))))
+    text = words_of(replace(release, guarantee=replace(release.guarantee, model="local")))
     assert "imagine the data without it, or with it if it is not there" in text
     assert "share one value of the column id. At most 3 rows of each person" in text
     assert "Whether somebody is in the data at all is protected too." in text
@@ -258,7 +252,7 @@ def test_what_it_rests_on(cheap):
 def test_a_certificate_in_grid_steps():
     certificate = Certificate("l1", 2**20, "replace", "enforced", "rounding", exponent=-21)
     law, guarantee = calibrate(certificate, 4**3, sf.Privacy(epsilon=1.0))
-    text = words(render(make(box=CUBE, law=law, guarantee=guarantee)))
+    text = words_of(make(box=CUBE, law=law, guarantee=guarantee))
     assert "1048576 grid steps, that is 0.5" in text
     assert "sum of the absolute changes of all coefficients" in text
 
@@ -290,7 +284,7 @@ def test_half_widths_are_those_of_the_band():
     points = np.linspace(0, 110, 401)
     low, high = release.band(points, 0.9)
     width = (high - low) / 2
-    text = words(render(release, confidence=0.9))
+    text = words_of(release, confidence=0.9)
     assert "Half-width of the 90 % band, which holds at 401 points" in text
     assert f"{width.min():.3g} {np.median(width):.3g} {width.max():.3g}" in text
     assert "takes values from" in text
@@ -305,7 +299,7 @@ def test_the_total_error_needs_smoothness(cheap):
     assert "H\xf6lder with exponent 0.5" in cheap(smoothness=sf.Hoelder(0.5, 1.0))
     assert "gives no bound" in cheap(smoothness=sf.Linear(), basis=sf.Step(2))
     derivative = make(box=CUBE, smoothness=sf.Smooth(2, 1.0)).derivative("age")
-    assert "gives no bound" in words(render(derivative))
+    assert "gives no bound" in words_of(derivative)
 
 
 def test_parameters_code_and_citation(cheap):
@@ -315,7 +309,7 @@ def test_parameters_code_and_citation(cheap):
     assert "Bernstein(degree=3, order=1)" in text
     assert "Aldà" not in text and "Ald{\\`a}, Francesco and Rubinstein, Benjamin I. P." in text
     assert f"version {sf.__version__}" in text
-    assert "largest Euclidean norm 2" in words(render(make(box=sf.Box([(-1, 1)] * 3, max_norm=2.0))))
+    assert "largest Euclidean norm 2" in words_of(make(box=sf.Box([(-1, 1)] * 3, max_norm=2.0)))
 
 
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch):
@@ -329,7 +323,7 @@ def test_the_code_on_the_page_runs(tmp_path, monkeypatch):
 
 
 def test_derivatives_say_so():
-    text = words(render(make(box=CUBE).derivative("age").derivative("age")))
+    text = words_of(make(box=CUBE).derivative("age").derivative("age"))
     assert "Derivative along age (twice) of the released function of 3 columns" in text
     assert "differentiated along age, 2 times" in text
 
@@ -355,7 +349,7 @@ SEXES = sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", EVIL))})
 def test_a_page_about_a_density():
     release = dense(LINE)
     low, high = release.count_band()
-    text = words(render(release))
+    text = words_of(release)
     for part in (
         "Density of age",
         "How private records are distributed, published once with noise.",
@@ -400,7 +394,7 @@ def test_pages_about_densities_are_valid():
 
 @pytest.mark.slow
 def test_three_columns_circles_and_what_was_stated():
-    text = words(render(dense(CUBE, missing="none", basis=sf.Binning(4))))
+    text = words_of(dense(CUBE, missing="none", basis=sf.Binning(4)))
     assert "Density of age, hour and children" in text and "Each column by itself" in text
     assert re.search("hour [0-9.]+ \N{EN DASH} \N{EN DASH} \N{EN DASH} [0-9.]+", text)
     assert "goes round in a circle" in text
@@ -430,13 +424,13 @@ def test_a_release_writes_the_page_about_one_group(tmp_path):
 
 @pytest.mark.slow
 def test_a_basis_without_marginals_and_a_tilted_kernel():
-    text = words(render(dense(PLANE, basis=sf.Bernstein(6, 2))))
+    text = words_of(dense(PLANE, basis=sf.Bernstein(6, 2)))
     assert "A few figures" not in text and ".marginal(" not in text
     tilted = sf.KDE(((400.0, 50.0), (50.0, 100.0)))
     data = np.random.default_rng(1).uniform((0, 10), (110, 60), (300, 2))
     data = pandas.DataFrame(data, columns=["age", "bmi"])
     release = sf.release(tilted, data, PLANE, sf.Privacy(epsilon=1.0), basis=sf.Binning(5))
-    assert "tilted against the axes" in words(render(release))
+    assert "tilted against the axes" in words_of(release)
 
 
 @pytest.mark.parametrize("by", [None, "sex"])

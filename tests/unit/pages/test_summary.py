@@ -8,24 +8,16 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import pages
 from sfumato.faces.words import above, readable
 from sfumato.pages import render
 from sfumato.releases.summary.quality import errors_by_width, share_error
 from unit.drawing.summary_support import LINE, MIXED, PLANE, SEX, WARD, summary
-from unit.pages.test_machine import words
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Pages whose pictures, which are what takes time, are not drawn."""
-    monkeypatch.setattr(pages, "pictures", lambda *_: [{"class": "wide", "svg": ""}])
-    return lambda *given, **settings: words(render(*given, **settings))
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +80,21 @@ def test_numbers_are_those_of_the_release(page, release):
     assert f"{points(one.at(0.2)[2])} points" in text.partition("Bump of 20 % of a column")[2][:40]
 
 
-def test_noise_beside_sampling(quick):
-    assert "The noise is below what sampling leaves uncertain." in quick(summary(LINE, 8))
-    assert "The noise is above what sampling leaves uncertain." in quick(summary(LINE, 8, count=100))
+def test_noise_beside_sampling():
+    assert "The noise is below what sampling leaves uncertain." in words_of(summary(LINE, 8))
+    assert "The noise is above what sampling leaves uncertain." in words_of(summary(LINE, 8, count=100))
 
 
-def test_more_confidence_means_larger_errors(quick):
+def test_more_confidence_means_larger_errors():
     release = summary(LINE, 8)
     sure = release.mean("age", 0.99).error
-    text = quick(release, confidence=0.99)
+    text = words_of(release, confidence=0.99)
     assert f"{readable(release.mean('age').value, 4)} {above(sure, 2)}" in text and "confidence of 99 %" in text
 
 
-def test_many_columns_are_summarised(quick):
+def test_many_columns_are_summarised():
     release = summary({f"x{i}": (0, 1) for i in range(40)}, 3, 2, count=200, delta=1e-6)
-    text = quick(release)
+    text = words_of(release)
     assert "Summary for smooth questions of 40 columns" in text and "And 28 more columns" in text
     assert "x11 " in text and "x12" not in text and "and 28 more" in text and "(the first 12)" in text
     card = words(release._repr_html_())
@@ -118,43 +110,43 @@ def test_many_columns_are_summarised(quick):
         (PLANE, (6, 9), "full", "6 to 9 along a numeric column"),
     ],
 )
-def test_which_products_there_are(quick, columns, degree, interactions, told):
-    text = quick(summary(columns, degree, interactions))
+def test_which_products_there_are(columns, degree, interactions, told):
+    text = words_of(summary(columns, degree, interactions))
     assert told in text
     assert ("more than one column at once" in text) is (interactions == 1)
     assert ("no moments for it" in text) is (interactions == 1)
 
 
-def test_one_column_has_no_products(quick):
-    text = quick(summary(LINE, 8))
+def test_one_column_has_no_products():
+    text = words_of(summary(LINE, 8))
     assert "products" not in text.partition("What was published")[2].partition("records")[0].replace(
         "their products", ""
     )
     assert "two columns" not in text and "Questions about more than" not in text
 
 
-def test_a_low_degree_has_no_variances(quick):
+def test_a_low_degree_has_no_variances():
     means = summary(PLANE, 2, "full").mean()
-    text = quick(summary(PLANE, 2, "full"))
+    text = words_of(summary(PLANE, 2, "full"))
     assert f"age {readable(means.value[0], 4)} {above(means.error[0], 2)} \N{EN DASH} " in text
-    assert 5 * "\N{EN DASH} " + "none" in quick(summary({**LINE, **SEX}, (1, 2)))
+    assert 5 * "\N{EN DASH} " + "none" in words_of(summary({**LINE, **SEX}, (1, 2)))
 
 
-def test_only_categories(quick):
-    text = quick(summary(WARD))
+def test_only_categories():
+    text = words_of(summary(WARD))
     assert "Share of a category" in text and "bump" not in text and "were moved to them" not in text
     assert "categories that were not declared count as missing" in text
 
 
-def test_a_private_number_of_records(quick):
-    text = quick(summary({**LINE, **SEX}, 8, neighbours="add-remove"))
+def test_a_private_number_of_records():
+    text = words_of(summary({**LINE, **SEX}, 8, neighbours="add-remove"))
     assert "records private; about 20,000, with noise" in text and "which is itself noisy" in text
-    nothing = quick(summary(LINE, 8, count=2, neighbours="add-remove", epsilon=0.01))
+    nothing = words_of(summary(LINE, 8, count=2, neighbours="add-remove", epsilon=0.01))
     assert "The noise hides everything." in nothing and "unbounded" in nothing and "one none none none none" in nothing
 
 
-def test_circles_are_cut_open(quick):
-    text = quick(summary({"hour": sf.Periodic(0, 24)}, 8))
+def test_circles_are_cut_open():
+    text = words_of(summary({"hour": sf.Periodic(0, 24)}, 8))
     assert "hour: the two ends of a column that goes round in a circle count as far apart here." in text
 
 

@@ -11,19 +11,13 @@ from sfumato.bases.statistics.quantiles import Grid, Quantiles
 from sfumato.bases.statistics.sums import Given
 from sfumato.pages import card, render
 from unit.drawing.support import PLANE, SEX, WARD, sampled_certificate, statistic
+from unit.pages.reading import words, words_of
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 EVIL = "<script>alert(1)</script>"
 WARNING = "Random differential privacy, not differential privacy."
-
-
-def words(page):
-    """What a reader sees."""
-    body = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", "", re.sub(r"</t[hdr]>", " ", body)).replace("&nbsp;", " ").replace("\xa0", " ")
-    return re.sub(r"\s+", " ", text)
 
 
 def own(**more):
@@ -67,13 +61,14 @@ def test_what_a_page_says(what, columns, told):
 def test_limits_on_a_page_are_rounded_outwards():
     release = statistic("mean")
     low, high = release.interval(0.9)
-    told = re.search(r"between ([\d.]+) and ([\d.]+) with a confidence of at least 90 %", words(render(release, 0.9)))
+    text = words_of(release, confidence=0.9)
+    told = re.search(r"between ([\d.]+) and ([\d.]+) with a confidence of at least 90 %", text)
     assert float(told[1]) <= low <= high <= float(told[2])
     assert low - 0.02 < float(told[1]) and float(told[2]) < high + 0.02
 
 
 def test_what_is_chosen_has_no_noise():
-    text = words(render(statistic("median")))
+    text = words_of(statistic("median"))
     for told in (
         "published once with a random choice",
         "40.00 with no limits closer than the bounds of the column",
@@ -87,27 +82,27 @@ def test_what_is_chosen_has_no_noise():
         assert told in text, told
     assert "received noise" not in text and "grid step" not in text
     paid = Quantiles("quantiles", (0.25, 0.75), Grid(0, 111, 0), True, 0.1, 0.4)
-    text = words(render(statistic(paid, numbers=[40, 60, 30, 50, 55, 70])))
+    text = words_of(statistic(paid, numbers=[40, 60, 30, 50, 55, 70]))
     assert "6 choices from one budget (40 % of it for the limits)" in text and "nothing closer is known" not in text
 
 
 def test_bounds_have_no_limits():
-    text = words(render(statistic("bounds")))
+    text = words_of(statistic("bounds"))
     assert "Bounds16 to 128" in text and "There are no limits: the bounds are cautious by themselves." in text
     assert "counts as filled from 24 on" in text and "low, high = release.value # for a box" in text
 
 
 def test_a_table_along_three_columns_has_no_picture_and_long_ones_are_cut():
-    text = words(render(statistic("histogram", {**PLANE, **SEX})))
+    text = words_of(statistic("histogram", {**PLANE, **SEX}))
     assert "There is no picture: this statistic is along 3 columns" in text
-    cube = words(render(statistic("histogram", {**PLANE, "hour": (0, 24)})))
+    cube = words_of(statistic("histogram", {**PLANE, "hour": (0, 24)}))
     assert "And 800 more, which are in the file." in cube
 
 
 def test_persons_and_private_numbers_of_records():
     release = statistic("median", rows=None)
     promise = replace(release.guarantee, unit=sf.Person("id", 3), neighbours="add-remove")
-    text = words(render(replace(release, guarantee=promise)))
+    text = words_of(replace(release, guarantee=promise))
     assert "records in the data private" in text and "at most 3 when one person is added or removed" in text
 
 
@@ -162,7 +157,7 @@ def test_a_random_function_warns_in_the_same_way():
 def test_a_file_that_does_not_tell_how_it_was_sampled():
     release = own()
     vague = replace(release, guarantee=replace(release.guarantee, assumptions=("trust me",)))
-    assert "gamma 0.1 rule not told oracle not told" in words(render(vague))
+    assert "gamma 0.1 rule not told oracle not told" in words_of(vague)
     assert "rule not told; oracle: not told" in words(card(vague))
 
 
