@@ -145,6 +145,7 @@ class EngineContract:
             assert found.dtype == np.int64
             assert found.tolist() == expected
 
+    @pytest.mark.slow
     def test_products_of_parts_add_up(self, records):
         for engine in self.engines():
             parts = self.products(engine, records[:123]) + self.products(engine, records[123:])

@@ -22,6 +22,10 @@ def test_more_columns_make_it_coarser():
 
 def test_hopeless_cases_have_few_points():
     assert best_side(0.01, 100, PLANE) <= 3
+
+
+@pytest.mark.slow
+def test_many_columns_have_two_points_each():
     assert best_side(1.0, 10**5, (False,) * 15) == 2
 
 

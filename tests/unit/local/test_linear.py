@@ -166,7 +166,7 @@ def test_a_larger_ridge_says_less():
         release.fit(ridge=-1.0)
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "response", "options"),
     [
