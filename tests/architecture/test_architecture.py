@@ -193,6 +193,15 @@ def test_every_module_has_a_layer():
     assert {f.relative_to(SRC).parts[0].removesuffix(".py") for f in FILES} - {"__init__"} == set(RANK)
 
 
+def test_the_page_names_every_folder_and_each_of_its_sections_fits_a_screen():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([\w/]+)`", page))
+    folders = {path.parent.relative_to(SRC) for path in FILES if path.parent != SRC}
+    assert not {str(folder) for folder in folders if str(folder) not in named and folder.name not in named}
+    long = {section.partition("\n")[0]: len(section.splitlines()) for section in page.split("\n## ")}
+    assert max(long.values()) <= 50, long
+
+
 def test_the_core_needs_numpy_and_the_standard_library_only():
     allowed = set(sys.stdlib_module_names) | {"numpy", "sfumato"}
     for path in sorted((SRC / "core").glob("*.py")):

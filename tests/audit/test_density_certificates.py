@@ -487,7 +487,7 @@ SCORED = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("where", "n"), [("interval", 1), ("interval", 6), ("circle", 2), ("circle", 6), ("plane", 4)])
 def test_hunted_neighbours_move_no_cross_validation_further_than_stated(where, n):
     box, shape = SCORED[where]

@@ -77,7 +77,7 @@ def output(target):
     return replace(target, mechanism="output")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", list(HUNTS))
 def test_no_hunted_pair_exceeds_a_certificate(name, small_blocks):
     """The last number says how much of the bound the hunter must reach: it does hunt."""
@@ -408,6 +408,7 @@ def test_the_promise_holds_with_far_more_rows_than_expected(
         assert np.linalg.norm(opened(points, labels) - exact) <= learner.left_open(size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n", [8, pytest.param(140, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["hinge, landmarks", "logistic, landmarks", "huber"])
 def test_weights_that_fall_with_the_number_of_rows_are_paid_for(name, n, small_blocks):

@@ -173,7 +173,7 @@ def test_hunted_records_never_exceed_the_certificate_and_reach_it_where_it_is_ca
         assert not within(worst_gap(name, norm), Fraction(99, 100) * Fraction(bound), norm)
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_record_that_comes_or_goes_attains_its_certificate(name, norm):
@@ -236,7 +236,7 @@ def with_person(box, rows, others=2):
     return frame.assign(who=[f"other {i}" for i in range(others)] + ["one"] * (len(frame) - others))
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", ["eight", "block", "pairs", "cross"])

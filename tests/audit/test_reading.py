@@ -49,7 +49,7 @@ def check(tally: Tally) -> None:
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door.name)
 def test_every_door(door):
-    tally = fuzz(8 if door.weight >= 0.5 else 4, seed=11, doors=[door], changes=4)
+    tally = fuzz(16 if door.weight >= 0.5 else 4, seed=11, doors=[door], changes=4)
     check(tally)
     assert tally.released[door.name], "it was never open"
 

@@ -206,7 +206,7 @@ def corners(box):
     return (*itertools.product(*sides), tuple(inner), (np.nan,) * box.dimension)
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))

@@ -32,7 +32,7 @@ def expected(one):
     return folded(one, table(), one.box, MemoryEngine())
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @targets
 def test_dask_adds_up_to_the_same_bits(name):
     data = table()
@@ -455,7 +455,7 @@ def of_persons(engine, data, one):
     return totals.rows, numbers_of(totals._whole()).tolist()
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["whole", "text", "doubles"])
 @pytest.mark.parametrize(
     "name", ["density", "count", "logistic regression", "curve", "variance", "descent", "tables of days"]

@@ -163,6 +163,7 @@ def test_passes_over_parts_add_up(name):
             assert (both.rows, numbers_of(both._whole()).tolist()) == expected
 
 
+@pytest.mark.few(12)
 @targets
 def test_one_record_adds_no_more_than_it_may(name):
     box, data = SUMMING[name][1], table()
@@ -234,6 +235,7 @@ def in_files(data, folder):
 NEED_PUBLIC_ROWS = {"tuned density", "ridge regression", "ridge regression on categories"}
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", sorted(set(FOLDING) - NEED_PUBLIC_ROWS))
 def test_what_persons_bring_does_not_depend_on_cutting_order_and_container(name, tmp_path):
     """Learners, choices and whatever folds several passes: each sees the same rows of a person, in any table."""

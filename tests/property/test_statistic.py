@@ -49,7 +49,7 @@ def check(release):
     assert repr(release)
 
 
-@tries(60)
+@tries(40)
 @given(tables, columns, st.one_of(columns, circles), summed, grants, missing)
 def test_any_records_give_a_statistic(data, one, two, what, grant, absent):
     with warnings.catch_warnings():

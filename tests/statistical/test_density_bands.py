@@ -173,7 +173,7 @@ def spiky():
 SPIKY = spiky()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "epsilon"), [(n, e) for n in SPIKY for e in (1.0, 20.0) if (n, e) != (GRIDDED, 20.0)])
 def test_the_default_band_covers_records_with_spikes(name, epsilon):
     """With little noise and a lattice as coarse as the kernel, what the lattice cannot show is all that matters."""
@@ -237,6 +237,7 @@ SHARP = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("draws", [12, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SHARP)
 def test_limits_of_shares_quantiles_and_means_hold(name, draws):

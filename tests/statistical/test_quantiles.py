@@ -92,6 +92,7 @@ def test_limits_cover_whatever_the_records_are(spread, epsilon, rows):
     assert misses(spread, rows, sf.Privacy(epsilon=epsilon, neighbours="add-remove"), "drop") <= allowed()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_negative_control_limits_of_a_third_of_the_width_do_not_cover(case):
     assert misses("even", 20_000, *CASES[case], narrower=1 / 3) > allowed()

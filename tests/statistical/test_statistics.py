@@ -99,7 +99,7 @@ def test_estimates_are_unbiased(what, grant):
     assert (np.abs(found.mean(axis=0) - 1.03 * truth) > 7 * error + bias).any()  # 3 % would be noticed
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", ["pure", "rho"])
 @pytest.mark.parametrize("what", ["variance", "covariance", "proportions"])
 def test_other_estimates_are_nearly_unbiased(what, grant):
@@ -133,7 +133,7 @@ def test_the_noise_in_a_histogram_is_the_one_that_is_published(neighbours, scale
     assert not fits_distribution(noise, laplace_cdf(1.03 * scale))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("grant", [sf.Privacy(epsilon=2.0), sf.Privacy(rho=0.5)], ids=["pure", "rho"])
 def test_quantiles_are_within_their_rank_errors(missing, grant):

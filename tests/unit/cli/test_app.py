@@ -218,6 +218,7 @@ def test_ctrl_c_in_the_middle_of_work(tmp_path):
     assert err == "error: interrupted\n" and out == ""
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_is_no_traceback(curve, tmp_path):
     (tmp_path / "points.csv").write_text("age\n" + "50\n" * 50_000)
     command = f"{sys.executable} -m sfumato.cli evaluate {curve} points.csv | head -n 2"

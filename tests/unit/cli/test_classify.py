@@ -121,6 +121,7 @@ def test_a_public_test_as_data(sfumato, here):
     assert empty["public_test"]["accuracy"] is None
 
 
+@pytest.mark.slow
 def test_more_columns_more_classes_and_a_kernel_by_default(sfumato, here):
     columns = ("--column", "age:0:110", "--column", "bmi:10:60", "--column", "hour:0:24", "--column", "dose:0:7")
     asked = ("--label", "stage=a,b,c", *columns, "--epsilon", "1", "--delta", "1e-6")

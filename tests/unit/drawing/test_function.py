@@ -258,6 +258,7 @@ def test_of_very_many_groups_the_largest_are_drawn_and_the_picture_says_so():
     assert figure_of(seen, stacked=True)._supxlabel.get_text().replace("\n", " ").endswith(seen.note)
 
 
+@pytest.mark.slow
 def test_many_maps_are_small_and_share_their_colours():
     release = dense(2, by="ward", groups=MANY[:7])
     seen = face_of(release).picture()

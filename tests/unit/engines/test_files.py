@@ -290,7 +290,7 @@ LINES = [
 ]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("block", [1, 48, 101, 2**20])
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
 @pytest.mark.parametrize("start", ["", "\ufeff"])
@@ -380,6 +380,7 @@ def test_a_byte_order_mark_is_skipped_nowhere_but_in_the_header(tmp_path, monkey
         assert records(tmp_path / "t.csv", AGE, sf.Person("age", 1)) == [(5.0,), (None,), (25.0,)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("multiline", [False, True])
 def test_which_record_is_too_long_does_not_depend_on_others(multiline, tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "BLOCK", 2**6)

@@ -77,7 +77,7 @@ def test_no_object_of_an_array_raises(kind):
     fit(kind, rows)
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @EACH
 @pytest.mark.parametrize("empty", [[], (), np.zeros((0, 2), dtype=object)], ids=["list", "tuple", "array"])
 def test_a_private_number_of_rows_may_be_none_in_a_list(kind, empty):

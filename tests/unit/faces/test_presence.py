@@ -288,6 +288,7 @@ LEARNERS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_of_nobody_is_told_of(name):
     """40,000 records; noise is longer than is said once in a hundred, both of two draws once in 10,000."""

@@ -85,6 +85,7 @@ def test_vectors_have_length_one_also_of_odd_records():
         assert answers.shape == (4, protocol.size) and np.linalg.norm(answers, axis=1) == pytest.approx(1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("copies", "delta"), [("privunit", 0.0), ("gaussian", 1e-3)])
 def test_products_are_unbiased(copies, delta):
     """All products of three copies of one vector, 6,000 people: within five of their own deviations."""

@@ -255,6 +255,7 @@ def test_a_circle_is_told_by_its_cosine_and_its_sine():
     assert told == pytest.approx(z / np.linalg.norm(z, axis=1, keepdims=True))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [sf.local.LinearModel, sf.local.GeneralizedLinear])
 def test_a_model_of_a_circle_tells_its_cosine_and_its_sine(kind, tmp_path):
     """Terminal, JSON, picture and page: a slope for each."""

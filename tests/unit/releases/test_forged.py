@@ -156,6 +156,7 @@ def test_a_finer_grid_is_as_good(proved, tmp_path):
     assert loaded(tmp_path, document, arrays).law.certificate.known in ("proved", "enforced")
 
 
+@pytest.mark.few(40)
 @pytest.mark.parametrize("known", ["stated", "sampled", "proved", "enforced"])
 def test_how_a_bound_is_known_cannot_be_exchanged(proved, known, tmp_path):
     document, arrays = proved

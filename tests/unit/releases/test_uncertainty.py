@@ -274,6 +274,7 @@ def test_a_band_through_a_net_covers_fresh_noise(kind, monkeypatch):
     assert 0.88 < covered < 0.97
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_point_among_many_has_no_cliff(kind, dimension):
@@ -306,6 +307,7 @@ def test_what_cannot_be_simulated_is_bounded_and_near(monkeypatch):
         assert (bounded < {"laplace": 1.65, "zero-sum": 1.75}.get(kind, 1.5) * simulated).all()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidences_near_one_have_no_cliff(kind):
     """From one confidence to the next the width grows, and by little: also where the draws end."""

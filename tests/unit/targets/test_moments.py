@@ -269,7 +269,7 @@ def test_arrays_give_the_same_bits_as_tables():
     assert sums(numbers, box, sf.Cosines(4)).tobytes() == sums(numbers.to_numpy(), unnamed, sf.Cosines(4)).tobytes()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [1, 7, 256, 299, 300, 10**6])
 def test_chunks_of_an_engine_do_not_matter(rows, tmp_path):
     for basis in (sf.Cosines(3), sf.Cosines(4, 2)):

@@ -298,6 +298,7 @@ def test_arrays_and_pairs_give_the_plain_answer(what, grant):
     assert swapped.value == pytest.approx(both.sum(axis=0)[::-1], rel=1e-6)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("what", BUILT_IN)
 @pytest.mark.parametrize("source", SOURCES)
 def test_persons_bring_so_many_rows_only(what, source, tmp_path):

@@ -47,7 +47,7 @@ def wave(degree):
 # --- the plain basis ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("degree", [1, 2, 5, 31, 200, 500])
 def test_values_to_the_last_digits(degree):
     points = POINTS if degree < 500 else [0.001, 1 / 3]

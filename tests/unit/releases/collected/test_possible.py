@@ -26,6 +26,7 @@ def people(loss, dimension, count=300, seed=1):
     return columns, y, lambda at: SMOOTH[loss].at(at @ columns.T, y).mean(axis=1)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("loss", SMOOTH)
 def test_what_people_told_without_noise_is_found(loss, dimension):
@@ -71,6 +72,7 @@ def test_what_is_clipped_is_clipped_there_too():
     assert np.abs(without(points) - told).max() > 0.01
 
 
+@pytest.mark.slow
 def test_a_large_lattice_has_a_coarse_grid_of_records():
     points, (_, _, mean) = lattice(3, side=16), people("huber", 3)
     found = PossibleLoss.nearest("huber", limits("huber", 3), points, mean(points))

@@ -190,6 +190,7 @@ def test_a_polynomial_has_no_measure_and_answers_from_its_surface():
             ask()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("include", ["total", "worst"])
 def test_limits_surround_the_answer_and_the_records(line, plane, include):
     for over in ((2, 5), (0, 1), (3, 3), (0, 10), (4.4, 9)):

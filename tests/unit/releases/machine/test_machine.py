@@ -179,7 +179,7 @@ COVERED = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("flavour", COVERED)
 def test_what_is_certain_is_what_no_noise_would_have_said(flavour, monkeypatch):
     """Confidence 0.8, 300 draws: if the promise holds, more than 108 misses have probability below 1e-9."""
