@@ -29,6 +29,9 @@ FILES = {file.stem.removesuffix("-v1"): file for file in sorted(HERE.glob("*.sfu
 SLOW = {"density-matrix", "grouped-density-plane", "laplace", "curve-plane", "curve-space", "naive-bayes-classes"}
 SLOW |= {"learner-bernstein", "learner-objective", "learner-output", "machine-bernstein", "machine-objective"}
 SLOW |= {"summary-cross", "summary-pairs", "naive-bayes", "curve-private", "density-space", "session-demo"}
+SLOW |= {"collected-density-circles", "collected-density-line", "collected-density-subset", "collected-risk-total"}
+SLOW |= {"collected-marginals-joint", "concentrated", "density-linear", "density-polynomial", "density-receipt"}
+SLOW |= {"learner-prior", "machine-line", "machine-output", "machine-space", "space", "value-covariance"}
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

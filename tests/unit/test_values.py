@@ -425,6 +425,7 @@ def test_an_extension_of_polars_is_not_read(day, capfd):
 @pytest.mark.parametrize("does", ["raises", "prints", "lies"])
 def test_a_class_derived_from_numbers_has_no_say_about_others(does, capsys):
     """Python asks every such class about every other type, once it exists."""
+    gc.freeze()  # or all that there is would be looked through below
 
     class Label:
         pass
@@ -449,6 +450,8 @@ def test_a_class_derived_from_numbers_has_no_say_about_others(does, capsys):
 
 
 def test_a_class_derived_from_mappings_has_no_say_about_containers():
+    gc.freeze()
+
     class Nosy(Mapping):
         @classmethod
         def __subclasshook__(cls, other):

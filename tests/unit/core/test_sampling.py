@@ -624,7 +624,7 @@ def corners(uniforms):
         yield [(u << 64) + generator.choice([0, 2**64 - 1]) for u in uniforms]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("bits", "scale"), [(16, Fraction(1, 50)), (20, Fraction(7, 3)), (24, Fraction(500))])
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_vectors_lie_within_the_stated_error_whatever_the_bits_to_come(size, bits, scale):
