@@ -229,8 +229,10 @@ class LinearModel(LinearProtocol):
             return None
         size = self.record_size
         try:
-            matrix = np.array(self.second_moments, dtype=np.float64)
-        except (TypeError, ValueError):
+            matrix = np.array(self.second_moments)
+            # What is no number of a double is refused, and not cast with a warning.
+            matrix = matrix.astype(np.float64, casting="unsafe" if matrix.dtype.kind == "O" else "same_kind")
+        except (TypeError, ValueError, OverflowError):
             raise ParameterTypeError.of("second_moments", "must be a matrix of numbers") from None
         if matrix.shape != (size, size):
             raise ParameterError.of(

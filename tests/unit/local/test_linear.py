@@ -432,8 +432,9 @@ def test_parameters_that_make_no_protocol_are_refused(options, words):
 
 
 def test_other_things_are_refused():
-    with pytest.raises(ParameterTypeError, match="matrix of numbers"):
-        sf.local.LinearModel(BOX, 1.0, "rich", second_moments="public")
+    for matrix in ("public", [[1.0], [1.0, 2.0]], np.eye(3) * 1j, np.full((3, 3), 10**400, dtype=object)):
+        with pytest.raises(ParameterTypeError, match="matrix of numbers"):
+            sf.local.LinearModel(BOX, 1.0, "rich", second_moments=matrix)
     with pytest.raises(ParameterTypeError, match=r"scales must be \(centre, unit\) of 'age'"):
         sf.local.LinearModel(BOX, 1.0, "rich", scales={"age": 5})
     with pytest.raises(ParameterError, match="needs a column beside the response"):
