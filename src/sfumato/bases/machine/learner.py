@@ -225,6 +225,7 @@ def unfit(loss: Loss, mechanism: str, privacy: Privacy) -> str | None:
     return None
 
 
+@lru_cache(maxsize=32)  # it is asked for every C
 def _split(privacy: Privacy) -> tuple[Privacy, Privacy]:
     """What pays for noise in the objective, and what pays for noise at the door; together at most the grant."""
     assert privacy.epsilon is not None

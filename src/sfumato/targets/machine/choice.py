@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +54,14 @@ class Scene:
     moments: Floats
     shares: Floats
 
+    @cached_property
+    def told(self) -> Floats:
+        """How much of the labels' squares each direction can tell, on average over the labels."""
+        return np.asarray((self.shares**2).mean(axis=1) / self.moments)
+
     def error(self, pull: Floats, noise: Floats) -> float:
         """The mean squared error, in squares of the labels, where directions are shrunk by ``pull`` (kept: 1)."""
-        kept = np.divide(pull[:, None] * self.shares, self.moments[:, None])
-        fitted = (self.moments[:, None] * kept**2 - 2 * kept * self.shares).sum(axis=0)
-        return float(np.mean(1 + fitted) + (self.moments * noise).sum())
+        return float(1 + (pull * (pull - 2)) @ self.told + self.moments @ noise)
 
 
 def public_points(box: Box, filled: float) -> Floats:
