@@ -44,6 +44,7 @@ INCLUDES = ("noise", "total", "worst")
 _REST = 0.1  # of what may go wrong, for the noise in what is missed
 _FINE, _SEARCHED = 8, 1.02  # knots for each deviation of the kernel, and what may lie between them
 _AT_ONCE = 4096  # scattered points whose misses are worked out together
+_LARGEST_GRID, _MANY = 2**60, 4  # knots, and how many of them for each point are still less work than the point
 _TRUSTED = 3.0  # deviations within which the noisy total is taken to be the public number of rows
 
 
@@ -357,21 +358,24 @@ class NoisyMasses:
 
 
 def _around(linear: Reconstruction, unit: Floats) -> tuple[Places, NDArray[np.intp]] | None:
-    """A grid around scattered points, an eighth of the kernel fine, and for each point its ``2**l`` corners.
+    """Knots around scattered points, of a grid an eighth of the kernel fine, and for each point its ``2**l`` corners.
 
-    None where the grid would have more points than there are.
+    None where they would be no less work than the points.
     """
     sides = (linear.box.high - linear.box.low) / np.array(linear.kernel.deviations)
     low, high = unit.min(axis=0), unit.max(axis=0)
-    counts = np.ceil(_FINE * sides * (high - low)).astype(int) + 2
-    if math.prod(counts.tolist()) > len(unit):
+    counts = np.ceil(_FINE * sides * (high - low)) + 2
+    if counts.max() > len(unit) or math.prod(counts.tolist()) > _LARGEST_GRID:
         return None
-    axes = [np.linspace(a, max(b, a), n) for a, b, n in zip(low, high, counts, strict=True)]
-    grid = np.stack([g.ravel() for g in np.meshgrid(*axes, indexing="ij")], axis=1)
+    shape = tuple(int(count) for count in counts)
+    axes = [np.linspace(a, max(b, a), n) for a, b, n in zip(low, high, shape, strict=True)]
     steps = np.maximum((high - low) / (counts - 1), 1e-300)
-    first = np.minimum(((unit - low) / steps).astype(np.intp), counts - 2)
-    corners = [first + np.array(offset) for offset in product((0, 1), repeat=len(counts))]
-    return Places.of(grid), np.stack([np.ravel_multi_index(tuple(c.T), tuple(counts)) for c in corners], axis=1)
+    first = np.minimum(((unit - low) / steps).astype(np.intp), np.array(shape) - 2)
+    corners = [first + np.array(offset) for offset in product((0, 1), repeat=len(shape))]
+    used, found = np.unique([np.ravel_multi_index(tuple(c.T), shape) for c in corners], return_inverse=True)
+    if len(used) > _MANY * len(unit):
+        return None
+    return Places(axes, np.unravel_index(used, shape)), found.reshape(len(corners), -1).T
 
 
 def _shared(confidence: float, include: str) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from sfumato.bases.unit import from_unit
 from sfumato.core.calibration import calibrate
 from sfumato.core.certificate import Certificate
 from sfumato.errors import ParameterError
+from sfumato.releases.density import masses as masses_module
 from sfumato.releases.density.masses import NoisyMasses, kept_box, kept_kernel
 from sfumato.releases.uncertainty import half_width_of
 
@@ -50,6 +51,7 @@ def test_a_private_total_is_the_noisy_sum_but_not_absurdly_small():
     assert masses.total == 300
     assert make([-5.0] * 10).total == pytest.approx(masses.deviation * np.sqrt(10))
     assert make([0.0] * 10, epsilon=1e6).total == 1.0
+    assert [make([value] * 10).counted for value in (-5.0, 0.0, 30.0)] == [0.0, 0.0, 300.0]
 
 
 def test_limits_of_a_mean_of_unknown_size():
@@ -167,6 +169,34 @@ def test_very_many_scattered_points_have_the_limits_of_each(include):
     many, few = (masses._missed(linear, u, (0, 0), (0, 1), 0.005, most, include) for u in (unit, unit[:500]))
     assert (many[:500] >= 0.97 * few).all()  # its share of what may go wrong is smaller among fewer
     assert (many[:500] < 1.1 * few + 0.1 * few.max()).all()
+
+
+@pytest.mark.parametrize("include", ["total", "worst"])
+def test_scattered_points_share_corners_where_a_whole_grid_would_have_more(include, monkeypatch):
+    """Limits are those of each point or a little wider, and coordinates are worked out once for all points."""
+    generator = np.random.default_rng(6)
+    values = np.round(2000 * generator.dirichlet(np.full(36, 5.0)))
+    masses = make(values, rows=2000, complete=True, lattice=sf.Binning(6), box=PLANE, bandwidth=(1.0, 0.5))
+    unit = generator.uniform(size=(3000, 2))
+    each = masses.limits(unit, (0, 0), (0, 1), 0.95, include)
+    monkeypatch.setattr(masses_module, "_AT_ONCE", 500)
+    linear = masses.reconstruction((0, 1))
+    corners, index = masses_module._around(linear, unit)
+    grid = np.prod([len(axis) for axis in corners.axes])
+    assert grid > 3000 and sum(map(len, corners.axes)) < 300 and len(corners) <= grid
+    around = corners.unit[index]
+    assert (around.min(axis=1) <= unit + 1e-12).all() and (unit <= around.max(axis=1) + 1e-12).all()
+    shared = masses.limits(unit, (0, 0), (0, 1), 0.95, include)
+    assert (shared[0] <= each[0] + 1e-12).all() and (each[1] <= shared[1] + 1e-12).all()
+    before, after = (limits[1] - limits[0] for limits in (each, shared))
+    assert (after < 1.1 * before + 0.1 * before.max()).all()
+
+
+def test_corners_are_left_where_they_are_no_less_work():
+    masses = make(np.ones(6), rows=6, complete=True)
+    linear = masses.reconstruction((0,))
+    assert masses_module._around(linear, np.linspace(0, 1, 20)[:, None]) is None
+    assert masses_module._around(linear, np.linspace(0, 1, 200)[:, None]) is not None
 
 
 def test_without_records_nothing_can_be_missed():
