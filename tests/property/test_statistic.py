@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -52,6 +52,7 @@ def check(release):
 @tries(40)
 @given(tables, columns, st.one_of(columns, circles), summed, grants, missing)
 def test_any_records_give_a_statistic(data, one, two, what, grant, absent):
+    assume(what in ("count", "histogram") or not isinstance(two, sf.Periodic))  # of which there is no sum
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", sf.errors.NothingThereWarning)  # which noisy numbers decide on

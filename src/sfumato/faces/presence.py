@@ -144,7 +144,8 @@ def squares_alone(release: ValueRelease, summary: Moments | CentredSquares) -> l
     if isinstance(summary, CentredSquares):
         means = np.array(summary.first[:count])
         noise = max(noise, noise_deviation(summary.first_law(release.guarantee)))
-    squares = (np.diag(spread) if spread.ndim == 2 else spread) / half_width(release.box) ** 2
+    with np.errstate(all="ignore"):  # of the narrowest columns both are 0, and nothing can be said
+        squares = (np.diag(spread) if spread.ndim == 2 else spread) / half_width(release.box) ** 2
     found = zip(release.box.names, means / release.rows, squares, strict=True)
     return columns_alone([name for name, *own in found if is_silent(np.array(own), noise / release.rows)])
 

@@ -440,6 +440,7 @@ class Questions(ABC):
         if columns is None:
             kinds = dict(zip(self.box.names, self.box.columns, strict=True))
             names = [n for n in names if isinstance(kinds[n], Interval) and not isinstance(kinds[n], Periodic)]
+        self.places(names)
         self._lines([*names, response] if kind == "linear" else names)
         if ridge is not None:
             positive_number("ridge", ridge)
