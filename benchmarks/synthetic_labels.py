@@ -25,8 +25,8 @@ from sfumato.targets import tables
 
 FAMILIES = ("rule", "shifts", "both", "redundant", "groups")
 CASES = ((12_000, 10), (12_000, 40), (12_000, 100))
-EPSILONS = (0.3, 1.0, 3.0)
-SHARES = (Fraction(3, 10), Fraction(2, 5))
+EPSILONS = (1.0, 3.0)
+SHARES = (Fraction(3, 10), Fraction(1, 2))
 JUDGED = 4000
 
 

@@ -33,3 +33,8 @@ for name in ("age", "bmi", "visits"):
     print(f"mean {name:6s} not    {values[~sick].mean():.2f} {true[~ill].mean():.2f}")
 together = [np.corrcoef(one["age"], one["bmi"])[0, 1] for one in (made, patients)]
 print(f"age and bmi, correlation {together[0]:.2f} {together[1]:.2f}")
+
+# A summary of the same patients, paid for by itself, says how far off the table is, in units of its own error.
+summary = sf.summarize(patients, box, sf.Privacy(epsilon=1.0), degree=3, interactions=2)
+print()
+print(summary.compare(table))

@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 _MOST_COLUMNS = 8  # that a picture shows, beside the shares
 _MOST_CATEGORIES = 8
 _MOST_LINES = 12  # columns that a terminal lists one by one
+_MOST_PAIRS = 6  # of columns, likewise
+_MOST_LISTED = 400  # pairs that programs are told
 _POINTS = 120  # of a curve
 _MEANING = {
     "means": "the count of each class, and a moment of every column in it",
@@ -173,6 +175,7 @@ class TableFace(Face):
             ("classes", self._class_lines()),
             ("columns", self._column_lines()),
             ("together", [self.independent]),
+            *self._pair_lines(),
             *self._rule_lines(),
             *([] if self.release.atoms is None else [("method", [self.method_words])]),
             (
@@ -186,6 +189,46 @@ class TableFace(Face):
         return [
             f"{word}: {100 * part:.3g} % of the grant, {_MEANING[word]}" for word, part in self.release.bought.items()
         ]
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """Correlations of numeric columns: as classes alone make them, and with what was bought; the largest first."""
+        release, law = self.release, self.release.densities
+        many = layout_of(release.box, release.label).many
+        if len(many) < 2:
+            return []
+        laws, shares = [law.columns[i] for i in many], law.shares
+        means = np.stack([one.means for one in laws])
+        squares = np.array([shares @ (one.weights @ ((one.low + one.high) / 2) ** 2) for one in laws])
+        whole = means @ shares
+        spread = np.sqrt(np.maximum(squares - whole**2, 1e-12))
+        apart = (means * shares) @ means.T
+        known = apart if law.products is None else law.products
+        found = [(np.outer(whole, whole), one) for one in (apart, known)]
+        alone, both = (np.clip((one - product) / np.outer(spread, spread), -1.0, 1.0) for product, one in found)
+        first, second = np.triu_indices(len(many), 1)
+        order = np.argsort(-np.maximum(np.abs(both), np.abs(alone))[first, second], kind="stable")
+        names = [release.box.names[i] for i in many]
+        return [
+            {"columns": [names[i], names[j]], "independent": float(alone[i, j]), "correlation": float(both[i, j])}
+            for i, j in zip(first[order].tolist(), second[order].tolist(), strict=True)
+        ]
+
+    def _pair_lines(self) -> Facts:
+        found, bought = self.pairs(), "pairs" in self.release.bought
+        told = []
+        for one in found[:_MOST_PAIRS]:
+            names = " and ".join(plain(name) for name in one["columns"])
+            alone = (
+                f"{readable(one['independent'], 2)} as {'classes' if self.release.label else 'columns'} alone have it"
+            )
+            told.append(f"{names}: correlation {readable(one['correlation'], 2)} ({alone})" if bought else
+                        f"{names}: correlation {alone}")  # fmt: skip
+        more = len(found) - _MOST_PAIRS
+        return (
+            [("pairs", [*told, *([f"and {counted(more, 'pair')} more, less related"] if more > 0 else [])])]
+            if told
+            else []
+        )
 
     def _rule_lines(self) -> Facts:
         """The classifier that was bought first, for programs that are not run."""
@@ -239,6 +282,7 @@ class TableFace(Face):
             "classes": [{**one, "confidence": self.confidence} for one in self.classes],
             "columns": self.marginals(),
             "together": self.independent,
+            "pairs": self.pairs()[:_MOST_LISTED],
         }
 
     # --- page, card, code -------------------------------------------------------------------------------------

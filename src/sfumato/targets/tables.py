@@ -60,7 +60,7 @@ _ORDERS = ((4, 0.01), (3, 0.02))  # of spreads, where noise is below
 # The rule of method="auto" (docs/tables.md), from made-up tables alone (benchmarks/synthetic_labels.py): what a linear
 # rule gets of the grant, its two numbers' part of the rest, of how many columns it is worth that, and how large
 # n epsilon / d must be.
-_LEARNED = Fraction(3, 10)
+_LEARNED = Fraction(1, 2)
 _TOLD = 0.1
 _WIDE = 40
 _ENOUGH = 100.0
