@@ -17,7 +17,7 @@ from sfumato.core.certificate import Certificate
 from sfumato.core.privacy import Privacy
 from sfumato.errors import ParameterError, ParameterTypeError
 from sfumato.targets.sampled import Sensitivity, certify, check_sampled, check_sensitivity, warn_of_random
-from sfumato.values import doubles
+from sfumato.values import check_here, doubles
 
 Candidate = TypeVar("Candidate")
 
@@ -59,6 +59,7 @@ def select(
         raise ParameterTypeError(f"privacy must be an sf.Privacy, got {shown(privacy)}")
     candidates = list(candidates)
     bound, confidence = _read_sensitivity(sensitivity, privacy, len(candidates))
+    check_here("scores", scores)
     array = doubles(scores)
     if not candidates:
         raise ParameterError("candidates must be at least one, got none: there is nothing to choose")

@@ -26,7 +26,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import SchemaError
+from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +40,7 @@ TEXTS_OF_POLARS = {"String", "Categorical", "Enum"}
 _NUMBERS = (Complex, Decimal, np.generic, np.ndarray)  # all real numbers of Python's are complex
 _NO_NUMBERS = frozenset(map(id, (NoneType, str, bytes)))  # whatever a class that is derived from those says of them
 
+_ELSEWHERE = ("dask", "dask_expr", "pyspark")
 # Types without code of anybody's own, by their place in memory: a type may be asked nothing, not even for its hash.
 _PLAIN = frozenset(map(id, {NoneType, str, bytes, bool, int, float, complex, Decimal, *np.sctypeDict.values()})) - {
     id(np.void),
@@ -204,6 +205,7 @@ def readable(values: Any) -> NDArray[Any]:
     axis, whatever its entries are: if an entry could make it two, the shape would be a private value's. Everything
     else is a single value.
     """
+    check_here("values", values)
     if is_array(values):
         return _of_array(values)
     if _is_list(values):
@@ -315,6 +317,19 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
                 if shape_of(row) == (width,) and (values := doubles(row)).shape == (width,):
                     found[place] = values
     return found
+
+
+def check_here(name: str, data: Any) -> None:
+    """Refuse what Dask or Spark have elsewhere, by its type alone: of which type values are is known once they come.
+
+    One of them would decide on that, and so on a refusal; and what such a frame says of itself may hold hashes of them.
+    """
+    elsewhere = False
+    with asked(data):  # a single value may be anything
+        elsewhere = any(kind.__module__.partition(".")[0] in _ELSEWHERE for kind in type(data).__mro__)
+    if elsewhere:
+        words = f"must be in memory, got a {type(data).__name__} whose values are elsewhere: compute it first"
+        raise ParameterTypeError.of(name, words)
 
 
 def is_sparse(data: Any) -> bool:

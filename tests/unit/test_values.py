@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
+from importlib.util import find_spec
 from types import MappingProxyType
 
 import numpy as np
@@ -21,6 +22,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import values
+from sfumato.errors import ParameterTypeError
 from sfumato.noise import _whole
 from sfumato.values import as_double, as_whole, column, confined, doubles, is_mapping, letters, readable, rows_of
 
@@ -386,6 +388,38 @@ def test_only_an_interrupt_that_was_sent_gets_out(interruptible):
     thread.join()
     assert ended
     assert signal.getsignal(signal.SIGINT) is usual
+
+
+@pytest.mark.parametrize("library", ["dask.dataframe.dask_expr._collection", "pyspark.pandas.series"])
+def test_what_is_elsewhere_is_refused_by_its_type(library):
+    """Once it was fetched, and a single value decided of which type all were, and whether that was refused."""
+
+    class Series:
+        shape = (2,)
+
+        def __init__(self, second):
+            self._second = second
+
+        def __array__(self, *_, **__):
+            return np.array([0.0, self._second])
+
+    Series.__module__ = library
+    box = sf.Box([(0, 1)])
+    doors = {
+        "values": lambda given: sf.noise.laplace(given, l1=1, epsilon=1),
+        "scores": lambda given: sf.select("ab", given, sensitivity=1, privacy=sf.Privacy(epsilon=1)),
+        "records": lambda given: sf.local.Density(box, 1.0).encode_many(given),
+    }
+    if find_spec("sklearn") is not None:
+        from sfumato.estimators import PrivateRidge
+
+        ridge = PrivateRidge(bounds=box, response_range=(0, 1), epsilon=1.0)
+        doors["X"] = lambda given: ridge.fit(given, [0.0, 1.0])
+        doors["y"] = lambda given: ridge.fit(np.zeros((2, 1)), given)
+    for name, door in doors.items():
+        for second in (1.0, 1j):
+            with pytest.raises(ParameterTypeError, match=f"{name} must be in memory, got a Series"):
+                door(Series(second))
 
 
 def test_threads_leave_streams_and_warnings_as_they_were():

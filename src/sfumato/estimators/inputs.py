@@ -26,7 +26,7 @@ from sfumato.engines.files import is_text
 from sfumato.engines.sparse import check_sparse
 from sfumato.engines.tables import open_table
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
-from sfumato.values import collected, doubles, is_mapping, is_sparse, rows_of, silently, type_word
+from sfumato.values import check_here, collected, doubles, is_mapping, is_sparse, rows_of, silently, type_word
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,7 @@ def read_features(data: Any, width: int | None = None, sparse: bool = False) -> 
             raise ParameterTypeError("X must be dense: sparse matrices are for linear and kernel learners")
         check_sparse(data, "X")
         return Features(data, None, *data.shape)
+    check_here("X", data)
     data = tabular(collected(data))
     if is_mapping(data):
         return _dict_features(data)

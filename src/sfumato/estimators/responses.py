@@ -20,13 +20,14 @@ from sfumato.engines.columns import tabular
 from sfumato.engines.files import is_text
 from sfumato.errors import SchemaError
 from sfumato.estimators.inputs import declared_texts, read_features
-from sfumato.values import doubles, is_row, readable, type_word
+from sfumato.values import check_here, doubles, is_row, readable, type_word
 
 
 def read_response(y: Any, column: Column, rows: int) -> NDArray[Any]:
     """``(rows,)``: y as an array of text or doubles, whichever was declared."""
     if y is None:
         raise SchemaError("fit requires y to be passed, but the target y is None")
+    check_here("y", y)
     y = pa.chunked_array([y]) if isinstance(y, pa.Array) else tabular(y)  # a column that narwhals knows
     given = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(given, nw.DataFrame) and given.shape[1] == 1:

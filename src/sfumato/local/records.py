@@ -15,6 +15,7 @@ from sfumato.dates import days_of_column
 from sfumato.errors import ParameterTypeError, SchemaError
 from sfumato.values import (
     asked,
+    check_here,
     collected,
     column,
     is_array,
@@ -39,6 +40,7 @@ def read_records(box: Box, records: Any) -> Floats:
     names; of one column, also plain values). Only the shape of an array and the names of a table may raise: whatever a
     row is, and whatever it holds, it is one record, and a row that lacks a value or has too many has none.
     """
+    check_here("records", records)
     with silently():  # a warning that depends on values would be an output
         return _read(box, records)
 
