@@ -145,8 +145,10 @@ def test_a_record_adds_the_same_wherever_it_lies_and_a_missing_value_is_the_midd
 
 def test_directions_lengthen_nothing_whatever_linear_algebra_makes_of_them():
     rng = np.random.default_rng(1)
-    for given in (np.linalg.qr(rng.standard_normal((30, 9)))[0], rng.standard_normal((30, 9)), np.ones((4, 4))):
+    wild = rng.standard_normal((30, 9))
+    for given in (np.linalg.qr(wild)[0], wild, 1e300 * wild, np.ones((4, 4)), np.ones((4096, 40)), wild * math.inf):
         assert np.linalg.norm(whole_directions(given) / SHARP, 2) <= 1 + 1e-12
+    assert not whole_directions(np.full((3, 2), math.nan)).any()
 
 
 # --- all publications together ----------------------------------------------------------------------------------------

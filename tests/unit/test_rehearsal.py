@@ -236,6 +236,8 @@ ORDERS = {
     "histogram": (sf.Statistic("histogram"), {"sex": SEX, "visit": ("2024-01-01", "2025-01-01")}),
     "summary": (sf.CosineMoments(4), {**AGE, "sex": SEX}),
     "table": (sf.TableMoments("sex"), {**AGE, "sex": SEX}),
+    "table by a linear program": (sf.TableMoments(method="lp"), AGE),
+    "components": (sf.PrincipalComponents(1, noise="products"), AGE),
 }
 GRANTS = [ONE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, unit=sf.Person("who", 1))]
 

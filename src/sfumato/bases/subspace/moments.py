@@ -153,11 +153,15 @@ def add_projected(total: Integers, numbers: Floats, basis: SecondMoments, direct
 
 def whole_directions(directions: Floats) -> Floats:
     """Orthonormal columns as whole numbers that lengthen no vector, which is checked exactly (Gershgorin)."""
-    found = np.trunc(directions * (SHARP * (1 - 2.0**-16)))
-    for _ in range(64):  # the first is short enough, unless linear algebra was wrong
-        whole = found.astype(np.int64)
-        rows = [sum(abs(int(value)) for value in row) for row in whole.T @ whole]
-        if max(rows) <= SHARP**2:
-            return found
+    found = np.trunc(np.clip(np.nan_to_num(directions), -1.0, 1.0) * (SHARP * (1 - 2.0**-16)))
+    while not _is_short(found):  # the first is, unless linear algebra was wrong
         found = np.trunc(found / 2)
-    return np.zeros_like(found)
+    return found
+
+
+def _is_short(directions: Floats) -> bool:
+    """Whether the spectral norm is at most ``SHARP``: no row of the products of columns adds up to more."""
+    if np.square(directions).sum(axis=0).max() > 2.0**62:  # their products might not fit 64 bits
+        return False
+    whole = directions.astype(np.int64)
+    return max(sum(abs(int(value)) for value in row) for row in whole.T @ whole) <= SHARP**2
