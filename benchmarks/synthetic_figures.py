@@ -131,7 +131,9 @@ def _worst(found: np.ndarray, true: np.ndarray, relative: bool) -> np.ndarray:
 
 
 def _baselines(table: Table) -> dict[str, Callable[[np.random.Generator], np.ndarray]]:
+    program = {"private linear program": lambda _: made(table, 1.0, method="lp")[0]} if table.name == "CTG" else {}
     return {
+        **program,
         "uniform rows": lambda rng: even_rows(table, len(table), rng),
         "independent private histograms": lambda rng: histogram_rows(table, len(table), 1.0, rng),
         f"{HELD} real rows": lambda rng: real_rows(table, HELD, rng),

@@ -169,14 +169,15 @@ def atoms_of(noisy: Noisy, box: Box, seed: int) -> Atoms:
     return Atoms(points, nearest(*moments_at(points, noisy, box)), reach)
 
 
-def law_of_atoms(atoms: Atoms) -> TableLaw:
-    """Each column by itself, in narrow cells: what faces show."""
+def law_of_atoms(atoms: Atoms, box: Box) -> TableLaw:
+    """Each column by itself, in narrow cells, and the products of pairs: what faces show."""
     edges = np.linspace(-1.0, 1.0, _CELLS + 1)
     found = {}
     for i, column in enumerate(atoms.points.T):
         masses, _ = np.histogram(column, edges, weights=atoms.weights)
         found[i] = ColumnLaw(masses[None, :], edges[:-1], edges[1:])
-    return TableLaw(np.ones(1), found, None)
+    many = atoms.points[:, list(layout_of(box, None).many)]
+    return TableLaw(np.ones(1), found, np.asarray((many.T * atoms.weights) @ many))
 
 
 def rows_of_atoms(atoms: Atoms, box: Box, rows: int, generator: np.random.Generator) -> list[Floats]:

@@ -100,7 +100,7 @@ class TableRelease(Shown, SumsRelease):
     def densities(self) -> TableLaw:
         """For each column and class the density that rows are drawn from."""
         if self.atoms is not None:
-            return law_of_atoms(self.atoms)
+            return law_of_atoms(self.atoms, self.box)
         with np.errstate(all="ignore"):  # what a stranger's file holds warns nobody
             return law_of(self.noisy, self.basis, self.box)
 

@@ -56,6 +56,12 @@ def test_the_candidates_are_the_ellipsoid_of_the_records():
     assert found.mean == pytest.approx(RECORDS.mean(axis=0), abs=0.01)
 
 
+def test_the_face_says_how_pairs_of_its_points_go_together():
+    told = face_of(made(PLANE)).data()["pairs"][0]
+    assert told["independent"] == 0
+    assert told["correlation"] == pytest.approx(np.corrcoef(RECORDS[:, :2].T)[0, 1], abs=0.05)
+
+
 def test_rows_follow_from_the_file(tmp_path):
     release = made(PLANE, PURE)
     release.save(tmp_path / "t.sfumato")
