@@ -103,7 +103,8 @@ class Watch:
         return {
             "pipeline.publish": self._publish,
             "noise.publish": self._publish,
-            "targets.subspace.publish": self._publish,
+            "targets.subspace.publish": self._publish,  # of what comes first; or later sums are of other directions
+            "targets.machine.descent.publish": self._publish,
             "pipeline.pick": self._pick,
             "selection.pick": self._pick,
             "pipeline.pick_jointly": self._pick_jointly,
