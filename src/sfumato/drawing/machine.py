@@ -39,6 +39,7 @@ _KEY = 6  # characters that an entry of a legend takes beside its name
 _SURE, _UNSURE = 0.62, 0.2  # how dense the colour of a class is; both are drawn on top of each other
 _SOLID = 1 - (1 - _SURE) * (1 - _UNSURE)
 _STRIP = 0.035  # the height of the strip of labels below a curve, in axes
+_FARTHEST = 3.0  # times the largest decision, up to which bands are drawn
 _UPRIGHT = 1.2  # inches for names that stand upright
 _ACROSS = 3  # small curves beside each other
 _SMALL = {**LEGEND, "columnspacing": 2.2, "handletextpad": 0.5}
@@ -149,7 +150,8 @@ def _draw_curves(seen: Slices, panel: Any, ax: Axes, chars: int) -> list[Any]:
                 ax.plot(x, edge, color=colour, alpha=0.45, linewidth=0.7, zorder=2)
             (line,) = ax.plot(x, value, color=colour, linewidth=1.9, linestyle=DASHES[place], zorder=3)
         line.set_label(names[place] if several else seen.line)
-        band.set_label(f"{100 * panel.confidence:.10g} % band{' of each' if several else ''}")
+        words = f"{' of each' if several else ''}{', wider than shown' if _goes_on(seen) else ''}"
+        band.set_label(f"{100 * panel.confidence:.10g} % band{words}")
         handles += [line] if place else [line, band]
     if panel.ticks:
         ax.set_xlim(x[0] - 0.5, x[-1] + 0.5)
@@ -157,7 +159,8 @@ def _draw_curves(seen: Slices, panel: Any, ax: Axes, chars: int) -> list[Any]:
         ax.set_xlim(x[0], x[-1])
     if not number:
         ax.axhline(0, color=MUTED, linewidth=0.9, zorder=1)
-        bottom, top = ax.get_ylim()
+        (bottom, top), reach = ax.get_ylim(), _reach(seen)
+        bottom, top = max(bottom, -reach), min(top, reach)
         ax.set_ylim(bottom - 1.5 * _STRIP * (top - bottom), top)  # room for the strip
         handles += _strip(panel, ax, shades, names)
     name_axes(ax, [seen.axes[panel.column]], chars)
@@ -165,6 +168,19 @@ def _draw_curves(seen: Slices, panel: Any, ax: Axes, chars: int) -> list[Any]:
         name_ticks(ax.xaxis, x, panel.ticks, chars)
     ax.set_ylabel(wrap(seen.function, 40), parse_math=False)
     return handles
+
+
+def _reach(seen: Slices) -> float:
+    """How far from zero decisions are drawn: bands that go on beyond would leave nothing to see of them."""
+    largest = max(float(np.abs(panel.values).max()) for panel in seen.panels if isinstance(panel, Curves))
+    return _FARTHEST * max(1.0, largest)
+
+
+def _goes_on(seen: Slices) -> bool:
+    """Whether the band of any panel does, where what is drawn is a decision."""
+    reach = _reach(seen)
+    bands = [panel for panel in seen.panels if isinstance(panel, Curves)]
+    return bool(seen.classes) and any(max(-panel.low.min(), panel.high.max()) > reach for panel in bands)
 
 
 def _strip(panel: Curves, ax: Axes, shades: Sequence[str], names: Sequence[str]) -> list[Any]:

@@ -69,6 +69,22 @@ def test_the_strip_is_hatched_where_the_label_is_not_certain():
     assert "not certain" not in legend(machine(LINE, bound=1e-9, kernel=sf.LinearKernel(), weights=[[0.0, 3.0]]).plot())
 
 
+def test_a_band_far_beyond_the_decision_leaves_the_decision_to_be_seen():
+    """Which of both is the larger is said, and the strip of labels is hatched all along."""
+    wide, narrow = machine(LINE, bound=100.0), machine(LINE, bound=1e-3)
+    ages = np.linspace(0, 110, 201)
+    largest = max(1.0, np.abs(wide(ages)).max())
+    ax = wide.plot()
+    bottom, top = ax.get_ylim()
+    assert (wide.band(ages)[1] - wide.band(ages)[0]).max() > 20 * largest
+    assert top <= 3 * largest and bottom >= -3.5 * largest
+    assert "95 % band, wider than shown" in legend(ax) and "not certain" in legend(ax)
+    ax = narrow.plot()
+    assert "95 % band" in legend(ax)
+    low, high = narrow.band(ages)
+    assert ax.get_ylim()[0] <= low.min() and high.max() <= ax.get_ylim()[1]
+
+
 def test_more_classes_have_a_line_each():
     release = machine(LINE, classes=STAGES)
     ax = release.plot()
