@@ -39,6 +39,7 @@ MADE = {
     "naive-bayes": lambda: sf.release(sf.NaiveBayes(OTHER, [EVIL, "-2"]), table(), LINE, ONE),
     "value": lambda: sf.release(sf.Statistic("histogram", bins=2), table(), BOTH, ONE),
     "summary": lambda: sf.summarize(table(), BOTH, ONE, degree=3),
+    "components": lambda: sf.release(sf.PrincipalComponents(1), ROWS[:, None], LINE, ONE),
     "table": lambda: sf.synthesize(table(), BOTH, ONE, label=OTHER),
     "collected-density": lambda: collected(sf.local.Density(LINE, 1.0), ROWS),
     "marginals": lambda: collected(sf.local.Marginals(GROUPS, 1.0), table(more=np.where(ROWS > 0.2, EVIL, "b"))),

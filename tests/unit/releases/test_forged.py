@@ -62,6 +62,7 @@ ENFORCED = [
     *("grouped-density-v1", "curve-v1", "naive-bayes-v1", "naive-bayes-normal-v1", "value-mean-v1"),
     *("value-histogram-v1", "value-bounds-v1", "summary-v1", "summary-pairs-v1", "summary-cross-v1"),
     *("table-v1", "value-variance-steps-v1", "value-tree-v1", "learner-prior-v1"),
+    *("components-v1", "components-products-v1"),
 ]
 
 
@@ -122,7 +123,7 @@ def test_a_larger_unit_is_refused(proved, tmp_path):
     if document["content"].get("origin", {}).get("name") == "clipped":
         pytest.skip("a range holds for everybody")
     document["guarantee"]["unit"] = {"column": "who", "max_rows": 2}
-    public = "records" if document["kind"] == "table" else "rows"
+    public = "records" if document["kind"] in ("table", "components") else "rows"
     if public in document["content"]:
         document["content"][public] = None
     with pytest.raises(FileFormatError):
