@@ -3,7 +3,8 @@
 Table 4: the worst error of 2000 questions (1000 of Nursery, 200 of Nomao and relative), mean of 20 rounds of noise
 (10, 3), each with questions of its own. Table 5: the area under the curve of a classifier that is trained on rows of
 half of the records' private table, on the other half. Shares that are not "auto" were chosen among a few on CTG, so
-what they reach there is partly hindsight. ``"auto"`` has seen none of these tables.
+what they reach there is partly hindsight. ``shares="auto"`` has seen none of these tables; ``method="auto"`` has seen
+what Nomao's classifiers reach (docs/tables.md).
 """
 
 from __future__ import annotations

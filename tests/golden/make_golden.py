@@ -9,7 +9,6 @@ come from people who are simulated, and devices whose randomness is a fixed stre
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from unittest import mock
 
@@ -224,9 +223,10 @@ def statistics():
 
 def in_two_steps(target, box, privacy, promised):
     """A variance about means that came out like this."""
-    step = target.before(box, 4000, privacy)
-    rest = replace(privacy, epsilon=1 - float(step.share))
-    basis = target.basis_after(step, np.array([-820.5, -1300.25, 4001.5]), box, 4000, privacy, rest)
+    first = first_of(Settled(target, "auto", privacy), box, 4000, prepare)
+    rest = replace(privacy, epsilon=1 - float(first.step.share))
+    means = Measured(first.step, np.array([-820.5, -1300.25, 4001.5]), first.prepared.law)
+    target, basis = target.after(means, "auto", box, 4000, privacy, rest)
     certificate = target.certificate(basis, box, 4000, rest)
     law, _ = calibrate(certificate, target.size(basis, box), rest, target.preferred_noise(certificate, rest))
     return target.finish(
@@ -281,7 +281,8 @@ def tables():
 def ruled_table(box, privacy):
     """One whose labels follow a rule that was published first: weights and sums that somebody made up."""
     target = sf.TableMoments("sex", {"means": 0.7, "norm": 0.3}, rows=60, seed=7, method="rule")
-    step, rest = target.before(box, 5000, privacy, True), part_of(privacy, Fraction(7, 10))
+    step = target.before(box, 5000, privacy, True)
+    rest = part_of(privacy, 1 - step.share)
     part = part_of(privacy, step.share)
     learner, own = step.target, step.box
     first = calibrate(learner.certificate(learner.choose_basis(own, 5000, part), own, 5000, part), len(step.typical),
