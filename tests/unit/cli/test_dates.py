@@ -76,7 +76,7 @@ def test_statistics(sfumato, data):
     counted = sfumato(*asked, "-o", "q.sfumato")
     assert "around 2024-01-01 to 2025-01-01 in steps of" in " ".join(counted.out.split()) and "days, and" in counted.out
     chosen = sfumato(*asked, "--interval", "none", "-o", "c.sfumato")
-    assert "2024-01-01 to 2025-01-01 in steps of 0.01 days" in " ".join(chosen.out.split())
+    assert "2024-01-01 to 2025-01-01 in steps of 0.02 days" in " ".join(chosen.out.split())
 
 
 def test_a_curve_a_classifier_and_a_summary(sfumato, data):
