@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -175,3 +176,9 @@ def test_weights_that_underflow_tell_nobody():
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(jointly.joint_exponential(ranks, [1_000_000, 1_000_000, 2_000_000], 1, 5.0)) == 2
+
+
+def test_the_floor_of_a_weight_is_shared_out_among_its_factors():
+    with mock.patch.object(jointly, "_messages", wraps=jointly._messages) as messages:
+        jointly.joint_exponential(np.arange(10), [3, 3, 4], 1, 1.0)
+    assert messages.call_args.args[3] == math.exp(-DEEPEST / 3) > 0
