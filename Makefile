@@ -23,7 +23,7 @@ demo: $(VENV)/ready  ## publish a curve, a map and a classifier of a simulated c
 # each of the two workers keeps to its part of the list, so that what a module's tests share is made once
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
 
-test: $(VENV)/ready  ## the tests (some five minutes on two cores)
+test: $(VENV)/ready  ## the tests (some three minutes on two cores)
 	$(PYTEST) -m "not slow"
 
 test-slow: $(VENV)/ready  ## the slow ones

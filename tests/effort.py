@@ -1,8 +1,8 @@
 """How much of the same work tests do: `make test` does less of it than `make test-all`, which does all.
 
-A run without the slow tests (``-m "not slow"``) is quick: of a long grid of cases a few are run, properties are tried
-on a quarter of their examples, and pictures are drawn without arranging what is in them, which takes three quarters of
-the time of a drawing.
+A run without the slow tests (``-m "not slow"``) is quick: of a long grid of cases a few are run, properties and pairs
+of neighbouring tables are tried on a quarter of their examples, and pictures are drawn without arranging what is in
+them, which takes three quarters of the time of a drawing.
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ def is_quick(config):
     return config.getoption("markexpr") == "not slow"
 
 
+def share(count):
+    """How many tries this run takes where a full run takes ``count``: all, or a quarter.
+
+    Of a range of places, ``range(0, size, size // share(size))`` is every one, or every third or fourth.
+    """
+    return max(1, round(count * settings.default.max_examples / settings.get_profile("full").max_examples))
+
+
 def tries(count):
     """Decorate a property that a full run tries on ``count`` examples."""
-    share = settings.default.max_examples / settings.get_profile("full").max_examples
-    return settings(max_examples=max(1, round(count * share)))
+    return settings(max_examples=share(count))
 
 
 @contextmanager

@@ -50,6 +50,7 @@ def relative(number):
 # --- the law, by enumeration ------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("blocks", "radius"), [((1, 1), 8), ((1, 2), 2), ((1, 1, 1), 2), ((3,), 2)])
 @pytest.mark.parametrize("epsilon", [0.3, 4.0])
 def test_the_loss_of_a_shift_is_its_norm_over_the_scale(blocks, radius, epsilon):
@@ -140,6 +141,7 @@ def test_negative_control_a_pooled_number_with_half_its_range():
 # --- what is drawn ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("factor", [1, 1.3])
 def test_draws_have_the_enumerated_law(factor):
     """Cells of a lattice of blocks (1, 2), within a radius of 2; another scale is rejected."""
@@ -153,6 +155,7 @@ def test_draws_have_the_enumerated_law(factor):
     assert fits_cells(np.bincount(inside, minlength=len(cells)), chances / chances.sum()) == (factor == 1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("factor", [0.97, 1, 1.03])
 def test_the_norm_of_a_draw_is_gamma_distributed(factor):
     """Blocks' norms are Gamma(N_b) and independent, so their sum is Gamma(N): an error of 3 % is rejected."""

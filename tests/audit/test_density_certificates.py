@@ -127,7 +127,7 @@ def test_every_row_of_every_table_is_within_its_budget(name, where):
         assert (sums == budget).all() if name != "Bernstein" else sums.max() > 0.999 * budget
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("where", list(BOXES))
 @pytest.mark.parametrize(("name", "relation"), PAIRS)
@@ -224,6 +224,7 @@ def test_negative_control_the_flow_of_added_records_is_twice_their_norm():
         assert distance > 1.9 * bound
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "relation"), PAIRS)
 def test_hunted_rows_stay_within_the_certificate(name, relation):
     distance, bound = hunted(name, "interval", "l1", relation)
@@ -281,6 +282,7 @@ def person_table(rows, others=((99, 3.0), (99, 4.0), (98, 9.0))):
     return pa.table({"who": [w for w, _ in everyone], "x": [float(x) for _, x in everyone]})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_persons_attain_the_certificate_and_never_exceed_it(norm, relation):
@@ -307,6 +309,7 @@ def test_negative_control_a_person_counted_as_a_row_is_caught():
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_groups_together_attain_the_certificate_of_one_density(norm, relation):

@@ -109,6 +109,7 @@ def hunted(opened, trials=60, **changes):
     return worst
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_no_hunted_pair_moves_a_step_beyond_its_certificate(name):
     opened = Opened(TARGETS[name])

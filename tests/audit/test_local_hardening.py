@@ -46,7 +46,7 @@ def test_laplace_noise_that_would_have_to_be_clamped_is_refused():
         LaplaceChannel(1.0, 2**12 + 1, 1)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dimension", [2, 4, 121])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
 def test_the_variance_of_named_directions_is_bounded_for_people_who_are_all_alike(epsilon, dimension):

@@ -132,6 +132,7 @@ def flipped(opened, n=N):
     return np.linalg.norm(first - second), abs(float(corner @ (first - second)))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [6, 10])
 @pytest.mark.parametrize(("kernel", "basis"), [(RBF, Landmarks(25)), (LINEAR, Coordinates())])
 def test_the_hinge_label_flip_attains_the_bound(kernel, basis, n):
@@ -325,7 +326,7 @@ KINDS = ("random", "contradictions", "near-copies", "one side", "silent")
 SMOOTH = ["logistic", "smoothed-hinge", sf.SmoothedHinge(1e-3), "huber", "squared"]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", SMOOTH, ids=str)
 def test_the_solver_comes_as_near_as_it_promises(loss, kind, small_blocks):
@@ -381,6 +382,7 @@ MANY = [
 ]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("mechanism", ["output", "objective"])
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize(("target", "expected"), MANY)
@@ -408,6 +410,7 @@ def test_the_promise_holds_with_far_more_rows_than_expected(
         assert np.linalg.norm(opened(points, labels) - exact) <= learner.left_open(size)
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("n", [8, pytest.param(140, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["hinge, landmarks", "logistic, landmarks", "huber"])
@@ -431,6 +434,7 @@ def test_negative_control_a_mean_over_a_private_number_of_rows_is_caught(small_b
     assert moved() > 1.5 * opened.certificate.bound
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_contradictions_far_beyond_the_expected_rows_do_not_hold_the_solver_up(delta, monkeypatch):

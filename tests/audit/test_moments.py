@@ -163,7 +163,7 @@ def worst_gap(name, norm):
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", CASES)
 def test_hunted_records_never_exceed_the_certificate_and_reach_it_where_it_is_called_tight(name, norm):
@@ -173,7 +173,7 @@ def test_hunted_records_never_exceed_the_certificate_and_reach_it_where_it_is_ca
         assert not within(worst_gap(name, norm), Fraction(99, 100) * Fraction(bound), norm)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_record_that_comes_or_goes_attains_its_certificate(name, norm):
@@ -236,7 +236,7 @@ def with_person(box, rows, others=2):
     return frame.assign(who=[f"other {i}" for i in range(others)] + ["one"] * (len(frame) - others))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 @pytest.mark.parametrize("name", ["eight", "block", "pairs", "cross"])
@@ -395,6 +395,7 @@ GRANTED = [(noise, grant) for noise in ("auto", "linf", "laplace") for grant in 
 GRANTED += [("gaussian", LITTLE), ("gaussian", MUCH), ("gaussian", RHO), ("auto", RHO)]
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(("noise", "grant"), GRANTED, ids=str)
 @pytest.mark.parametrize("name", ["eight", "square", "pairs", "cross"])
 def test_each_noise_is_calibrated_in_its_own_norm(name, noise, grant):

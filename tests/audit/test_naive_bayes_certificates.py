@@ -173,7 +173,7 @@ def test_hunted_rows_stay_within_the_certificate(kind, norm, relation):
     assert 0.5 * certificate.bound <= found.distance <= certificate.bound
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
@@ -262,7 +262,7 @@ def searched(n, columns, width):
     return best
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("columns", "width"), [(1, 0.1), (2, 0.1), (3, 0.1), (4, 0.05)])
 def test_the_corrected_bound_of_the_product_is_attained_and_never_exceeded(columns, width):
     bound = product_bound(200, columns, width)

@@ -124,6 +124,7 @@ def test_the_density_is_one():
             assert total == pytest.approx(1.0, abs=1e-5)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), CASES)
 def test_pure_noise_in_the_objective_loses_at_most_epsilon(curve, strength, epsilon, relation):
@@ -134,7 +135,7 @@ def test_pure_noise_in_the_objective_loses_at_most_epsilon(curve, strength, epsi
     assert least * epsilon < loss <= epsilon
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5])
 @pytest.mark.parametrize("relation", ["replace", "add-remove"])
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), CASES)
@@ -237,7 +238,7 @@ def test_the_density_on_the_plane_is_one():
         assert total == pytest.approx(1.0, abs=1e-4)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("delta", [1e-2, 1e-5])
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), PLANE_CASES)
 def test_gaussian_noise_keeps_its_delta_with_two_features(curve, strength, epsilon, delta):
@@ -246,6 +247,7 @@ def test_gaussian_noise_keeps_its_delta_with_two_features(curve, strength, epsil
     assert found > 0.03 * delta or (curve, strength, epsilon) != ATTAINED
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("curve", "strength", "epsilon"), PLANE_CASES)
 def test_pure_noise_loses_at_most_epsilon_with_two_features(curve, strength, epsilon):
     _, loss = plane_worst(curve, strength, plane_law(curve, strength, epsilon, 0.0), epsilon, 301)
@@ -397,7 +399,7 @@ def plane_excess(ratio, epsilon):
         return q * mpmath.exp(e) * mpmath.sqrt(2 * mpmath.pi) * beyond
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dimension", [2, 4, 6, 20])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (1.0, 1e-2), (5.0, 1e-9), (0.02, 1e-3)])
 def test_the_closed_form_is_never_below_the_exact_value(epsilon, delta, dimension):

@@ -110,7 +110,7 @@ def one_record_each(name, where):
     return np.array([statistic(pair([record])) for record in records], dtype=np.float64)
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("where", list(BOXES))
@@ -167,6 +167,7 @@ def hunted(name, where, norm, relation, restarts=4, steps=12):
     return found.distance, certificate.bound
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_hunted_rows_stay_within_the_certificate(norm, relation):
@@ -337,6 +338,7 @@ def test_the_order_of_rows_is_forgotten_to_the_last_bit():
     assert (statistic(pair(data)) == statistic(pair(rng.permutation(data)))).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n", "gap"), [(100, 4.0), (20_000, 0.5), (20_000, 4.0)])
 def test_sums_of_doubles_stay_within_what_the_certificate_adds_for_them(n, gap):
     """Against exact arithmetic on the same doubles (kernels to 1e-16); each of a pair may use half of the margin."""

@@ -165,7 +165,7 @@ def tampered(path, change):
     return path
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", list(TARGETS))
 @pytest.mark.parametrize(
     "grant", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}, {"rho": 0.1, "neighbours": "add-remove"}]

@@ -111,7 +111,7 @@ class Claiming(Table):
         yield from self._given.batches(box, rows)
 
 
-@pytest.mark.few(21)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", quick(*EVERY))
 @pytest.mark.parametrize("rows", [2**25, 2**28, 2**31, 2**61])
 def test_no_number_of_rows_is_refused(name, rows, monkeypatch):

@@ -56,11 +56,13 @@ def worst_loss(law, factor):
     return worst
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", LAWS)
 def test_selection_loses_at_most_epsilon(method):
     assert worst_loss(LAWS[method], mpf(1) / 2) <= 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", LAWS)
 def test_negative_control_a_missing_factor_two_is_caught(method):
     assert worst_loss(LAWS[method], mpf(1)) > 1.2
@@ -119,7 +121,7 @@ def expected(law, scores):
 SCORE_VECTORS = [v for size in (2, 3, 4, 5) for v in product(range(4 if size < 5 else 3), repeat=size)]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("base", [Fraction(11, 10), Fraction(3, 2), Fraction(2), Fraction(20)], ids=str)
 def test_permute_and_flip_is_never_worse_in_expected_score_exactly(base):
     """Over 600 score vectors, in fractions: also no more likely than the other to stay below any given score."""
@@ -175,7 +177,7 @@ def worst_quantile_loss(method, name, relation):
     )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", list(LEVELS))
 @pytest.mark.parametrize("method", list(LAWS))

@@ -54,7 +54,7 @@ def farthest_covariance(columns, norm):
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(32)
+@pytest.mark.few(16)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))
@@ -84,7 +84,7 @@ def test_the_farthest_records_of_a_covariance_are_those_of_the_proof(columns, no
     assert basis.pair(box, norm) >= real
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))
@@ -107,6 +107,7 @@ def test_hunts_through_the_whole_target_find_nothing_worse(name, norm, relation,
     assert found.distance >= 0.5 * certificate.bound
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-3, 0.05])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("name", ["mean", "mean of three", "covariance of three", "histogram", "bounds"])
@@ -123,6 +124,7 @@ def test_a_grant_with_delta_takes_the_smaller_noise_for_a_bound_that_holds(name,
     assert deviations[law.kind] == min(deviations.values())
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("norm", list(GRANTS))
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_what_records_add_is_what_the_target_sums(name, norm):
@@ -206,7 +208,7 @@ def corners(box):
     return (*itertools.product(*sides), tuple(inner), (np.nan,) * box.dimension)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("norm", list(GRANTS))
@@ -362,11 +364,13 @@ def attacked_tree(relation, fewer=Fraction(1), draws=40_000):
     return epsilon_lower_bound(sampler(ends[0]), sampler(ends[1]), draws, ratio)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_counts_in_several_layers_survive_the_attack(relation):
     assert 0.6 < attacked_tree(relation) <= 1.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_negative_control_noise_for_one_layer_is_caught_by_attack(relation):
     assert attacked_tree(relation, Fraction(1, 2)) > 1.2

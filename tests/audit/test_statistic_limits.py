@@ -35,7 +35,7 @@ def moved_scores(level, relation, sizes=(1, 2, 3, 4)):
     return worst
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("level", LEVELS, ids=str)
 def test_no_table_moves_a_quantiles_score_further_and_one_moves_it_that_far(level, relation):
@@ -108,7 +108,7 @@ LIMITED = ["count", "sum", "sum of three", "mean", "mean of three", "variance", 
            "covariance of two", "covariance of three", "histogram", "proportions"]  # fmt: skip
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("name", LIMITED)

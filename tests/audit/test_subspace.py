@@ -72,6 +72,7 @@ def length(vectors):
     return np.linalg.norm(vectors, axis=-1)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("columns", [1, 2, 3, 5, 8, 24])
 @pytest.mark.parametrize("norm", ["l2", "linf"])
 @pytest.mark.parametrize("privacy", [PURE, ADDING], ids=lambda one: one.neighbours)
@@ -85,6 +86,7 @@ def test_no_hunted_pair_moves_a_covariance_beyond_its_certificate(columns, norm,
     assert 0.6 * bound < found <= bound
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("columns", "rank"), [(1, 1), (3, 1), (3, 3), (5, 2), (8, 4), (24, 2)])
 @pytest.mark.parametrize("privacy", [PURE, ADDING], ids=lambda one: one.neighbours)
 def test_no_hunted_pair_moves_a_product_beyond_its_certificate(columns, rank, privacy):

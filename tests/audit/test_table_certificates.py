@@ -85,6 +85,7 @@ def test_no_neighbours_are_further_apart_than_certified(privacy):
     assert 0.85 * bound < found <= bound
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("privacy", GRANTS, ids=lambda one: one.neighbours)
 @pytest.mark.parametrize("shares", [SHARES, {"means": 1.0}, {"means": 0.5, "pairs": 0.5}])
 def test_euclidean_bounds_hold_too(privacy, shares):
@@ -157,6 +158,7 @@ def ruled(line):
     return np.stack(found)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("line", LINES, ids=["mixed", "huge", "flat", "one column"])
 @pytest.mark.parametrize("privacy", GRANTS, ids=lambda one: one.neighbours)
 def test_a_rule_moves_no_further_than_certified(line, privacy):

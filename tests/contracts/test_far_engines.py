@@ -32,7 +32,7 @@ def expected(one):
     return folded(one, table(), one.box, MemoryEngine())
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @targets
 def test_dask_adds_up_to_the_same_bits(name):
     data = table()
@@ -101,7 +101,7 @@ def files(tmp_path):
     return [tmp_path / "one.parquet", tmp_path / "folder.parquet", str(tmp_path / "all.csv"), paths]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", ["density", "count", "moments", "logistic regression", "curve", "bounds"])
 def test_dask_reads_files_to_the_same_bits(name, files, monkeypatch):
     monkeypatch.setattr("sfumato.engines.clusters._ROWS", 60)
@@ -166,7 +166,7 @@ def weights(monkeypatch, name, data, engine):
     return seen[0], passes
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_has_the_same_weights_on_dask(name, monkeypatch):
     data = table()
@@ -187,6 +187,7 @@ def test_a_learner_has_the_same_weights_on_spark(name, monkeypatch):
     assert again <= passes + 1
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("name", "of_a_frame", "of_parquet"),
     [
@@ -218,6 +219,7 @@ def test_frames_of_dask_are_recognised():
     assert released("count", "auto", dask_frame(table(), 3)).guarantee == released("count").guarantee
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", STEPPING)
 def test_what_follows_noise_is_released_from_frames_too(name):
     assert released(name, "auto", dask_frame(table(), 3)).guarantee == released(name).guarantee
@@ -455,7 +457,7 @@ def of_persons(engine, data, one):
     return totals.rows, numbers_of(totals._whole()).tolist()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["whole", "text", "doubles"])
 @pytest.mark.parametrize(
     "name", ["density", "count", "logistic regression", "curve", "variance", "descent", "tables of days"]

@@ -95,6 +95,7 @@ def test_an_engine_is_two_methods():
     assert isinstance(Elsewhere(), Engine) and isinstance(MemoryEngine(), Engine)
 
 
+@pytest.mark.few(12)
 @targets
 def test_every_target_that_sums_works_where_nothing_is_whole(name):
     assert released(name, Elsewhere()).guarantee == released(name).guarantee
@@ -106,6 +107,7 @@ def test_the_others_say_that_they_need_the_whole(name):
         released(name, Elsewhere())
 
 
+@pytest.mark.few(41)
 @pytest.mark.parametrize("engine", ["fast", 3, object(), MemoryEngine, {"engine": 1}, False])
 @pytest.mark.parametrize("name", [*SUMMING, *WHOLE])
 def test_what_is_no_engine_is_refused_by_every_target(name, engine):
@@ -116,6 +118,7 @@ def test_what_is_no_engine_is_refused_by_every_target(name, engine):
 # --- passes ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(12)
 @targets
 def test_passes_are_public_objects_that_equal_their_pickles(name):
     for one in passes_of(name):
@@ -142,6 +145,7 @@ def shuffled(data):
     return data.iloc[np.random.default_rng(5).permutation(len(data))]
 
 
+@pytest.mark.few(12)
 @targets
 def test_passes_add_up_to_the_same_in_any_cutting_and_order(name):
     box, data = SUMMING[name][1], table()
@@ -163,7 +167,7 @@ def test_passes_over_parts_add_up(name):
             assert (both.rows, numbers_of(both._whole()).tolist()) == expected
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @targets
 def test_one_record_adds_no_more_than_it_may(name):
     box, data = SUMMING[name][1], table()
@@ -176,6 +180,7 @@ def test_one_record_adds_no_more_than_it_may(name):
 HOSTILE = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, -0.0, np.nextafter(0, 1), 2.0**63, -(2.0**70)]
 
 
+@pytest.mark.few(20)
 @targets
 def test_no_value_makes_a_pass_raise_or_warn(name):
     box, data = SUMMING[name][1], table()
@@ -198,6 +203,7 @@ def test_features_are_public_too(name):
 # --- what a target has gathered, and what was opened ----------------------------------------------------------------
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", [*SUMMING, *WHOLE])
 def test_what_was_opened_and_gathered_does_not_print_pickle_or_copy(name):
     target, box, privacy = {**SUMMING, **WHOLE}[name]
@@ -235,7 +241,7 @@ def in_files(data, folder):
 NEED_PUBLIC_ROWS = {"tuned density", "ridge regression", "ridge regression on categories"}
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", sorted(set(FOLDING) - NEED_PUBLIC_ROWS))
 def test_what_persons_bring_does_not_depend_on_cutting_order_and_container(name, tmp_path):
     """Learners, choices and whatever folds several passes: each sees the same rows of a person, in any table."""

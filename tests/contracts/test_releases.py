@@ -1,6 +1,7 @@
 """Every release keeps the contract."""
 
 import numpy as np
+import pytest
 
 import sfumato as sf
 from contracts.release_contract import ReleaseContract
@@ -117,10 +118,12 @@ class TestDensityWithoutConstraints(DensityContract):
     options = {"post": "none"}
 
 
+@pytest.mark.slow
 class TestDensityOfCompleteRecords(DensityContract):
     options = {"missing": "none"}
 
 
+@pytest.mark.slow
 class TestSplitDensity(DensityContract):
     basis = sf.SplitLattice(9, 0.08)
 
@@ -129,10 +132,12 @@ class TestBinnedDensityOfAPrivateNumber(DensityContract):
     basis, privacy = sf.Binning(9), sf.Privacy(epsilon=1.0, neighbours="add-remove")
 
 
+@pytest.mark.slow
 class TestGaussianDensity(DensityContract):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6)
 
 
+@pytest.mark.slow
 class TestConcentratedDensity(DensityContract):
     privacy = sf.Privacy(rho=0.1)
 
@@ -141,6 +146,7 @@ class TestPolynomialDensity(DensityContract):
     basis = sf.Bernstein(9, 2)
 
 
+@pytest.mark.slow
 class TestPolynomialDensityWithoutConstraints(DensityContract):
     basis, options = sf.Bernstein(9, 2), {"post": "none"}
 
@@ -157,6 +163,7 @@ class TestGroupedDensity(DensityContract):
         return [*parts, np.array(list(release.shares.values()))]
 
 
+@pytest.mark.slow
 class TestGaussianGroupedDensity(TestGroupedDensity):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
 
@@ -199,10 +206,12 @@ class TestObjectiveMachine(MachineContract):
         return [*super().answers(release), release.probability([0.1, 0.7])]
 
 
+@pytest.mark.slow
 class TestGaussianMachine(TestObjectiveMachine):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
 
 
+@pytest.mark.slow
 class TestConcentratedMachine(MachineContract):
     privacy = sf.Privacy(rho=0.1)
 
@@ -266,10 +275,12 @@ class TestCurveOfTwoColumns(CurveContract):
         return np.stack([records, records[::-1]], axis=1)
 
 
+@pytest.mark.slow
 class TestSplitCurve(CurveContract):
     basis = sf.SplitLattice(9, 0.08)
 
 
+@pytest.mark.slow
 class TestGaussianCurve(CurveContract):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
 
@@ -314,6 +325,7 @@ class TestNormalBayes(BayesContract):
     options = {"likelihood": "normal"}
 
 
+@pytest.mark.slow
 class TestGaussianBayes(BayesContract):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6, neighbours="add-remove")
 
@@ -442,10 +454,12 @@ class TestSummaryOfAPrivateNumber(SummaryContract):
     privacy = sf.Privacy(epsilon=1.0, neighbours="add-remove")
 
 
+@pytest.mark.slow
 class TestGaussianSummary(SummaryContract):
     privacy = sf.Privacy(epsilon=0.7, delta=1e-6)
 
 
+@pytest.mark.slow
 class TestConcentratedSummary(SummaryContract):
     privacy = sf.Privacy(rho=0.1)
 

@@ -62,6 +62,7 @@ def test_a_file_that_is_mounted_by_itself_is_refused(places):
     assert told.startswith("LedgerError") and "mount its folder instead" in told
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_mounted_is_fine(places):
     host, container = places
     account = sf.Ledger(host).account("clinic", limit=sf.Privacy(epsilon=1.0))
@@ -88,6 +89,7 @@ def test_who_does_not_see_the_mount_misses_the_counter(places, first):
     assert sum("lost its counter" in words for words in told) == 1
 
 
+@pytest.mark.slow
 def test_a_copy_is_not_adopted_while_the_other_side_has_it_open(places, monkeypatch):
     host, container = places
     account = sf.Ledger(host).account("clinic", limit=sf.Privacy(epsilon=1.0))

@@ -32,6 +32,10 @@ SLOW |= {"summary-cross", "summary-pairs", "naive-bayes", "curve-private", "dens
 SLOW |= {"collected-density-circles", "collected-density-line", "collected-density-subset", "collected-risk-total"}
 SLOW |= {"collected-marginals-joint", "concentrated", "density-linear", "density-polynomial", "density-receipt"}
 SLOW |= {"learner-prior", "machine-line", "machine-output", "machine-space", "space", "value-covariance"}
+SLOW |= {"clipped", "collected-risk-plane", "density-dates", "density-private", "derivative", "gaps", "machine-linear"}
+SLOW |= {"person", "session-local", "session-plans", "session-published", "table-lp", "table-rule", "value-histogram"}
+SLOW |= {"value-proportions", "value-quantiles-jointly", "value-random", "value-sum", "value-tree"}
+SLOW |= {"value-variance-steps"}
 
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -118,6 +118,7 @@ def test_it_still_evaluates_to_the_stored_values(golden):
         assert parts_of(release)[name](expected["points"]) == pytest.approx(values, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.few(36)
 def test_a_density_still_has_about_the_stored_bands_and_counts(golden):
     """Bands may become sharper, or more cautious, in later versions; they may not become something else."""
     release, expected = golden
@@ -130,6 +131,7 @@ def test_a_density_still_has_about_the_stored_bands_and_counts(golden):
             assert now == pytest.approx(then, abs=0.2 * max(high))
 
 
+@pytest.mark.few(36)
 def test_a_statistic_still_has_about_the_stored_limits(golden):
     release, expected = golden
     if release.kind == "value" and expected["limits"]:
@@ -139,6 +141,7 @@ def test_a_statistic_still_has_about_the_stored_limits(golden):
             assert np.asarray(now) == pytest.approx(then, abs=0.1 * width)
 
 
+@pytest.mark.few(36)
 def test_a_summary_still_answers_about_the_same(golden):
     """Errors may become sharper, or more cautious, in later versions; answers may not change by much of them."""
     release, expected = golden
@@ -148,6 +151,7 @@ def test_a_summary_still_answers_about_the_same(golden):
             assert now.error == pytest.approx(error, rel=0.5)
 
 
+@pytest.mark.few(24)
 def test_a_random_statistic_still_says_so(golden):
     release, expected = golden
     if expected["confidence"] < 1:
@@ -156,6 +160,7 @@ def test_a_random_statistic_still_says_so(golden):
         assert release.law.certificate.known == "sampled"
 
 
+@pytest.mark.few(36)
 def test_a_learner_still_predicts_the_same_and_is_about_as_sure(golden):
     release, expected = golden
     if release.kind == "machine":
@@ -165,6 +170,7 @@ def test_a_learner_still_predicts_the_same_and_is_about_as_sure(golden):
         assert high - low == pytest.approx(np.array(expected["widths"]), rel=0.1)
 
 
+@pytest.mark.few(36)
 def test_a_curve_or_classifier_still_has_about_the_stored_limits(golden):
     release, expected = golden
     if release.kind not in ("curve", "naive-bayes"):
@@ -215,6 +221,7 @@ def test_it_still_reads_the_same(golden):
     assert [list(pair) for pair in release.target] == expected["target"]
 
 
+@pytest.mark.few(36)
 def test_it_still_knows_its_noise(golden):
     release, expected = golden
     if expected["noise"] is None:  # chosen, not perturbed
@@ -231,6 +238,7 @@ def test_it_still_knows_its_noise(golden):
     assert (low < high).all()
 
 
+@pytest.mark.few(24)
 def test_saving_it_again_keeps_it(golden, tmp_path):
     release, expected = golden
     release.save(tmp_path / "again.sfumato")

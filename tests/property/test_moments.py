@@ -159,6 +159,7 @@ def test_columns_of_very_many_categories_pay_for_the_error_of_a_longer_recurrenc
 # --- inequalities -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("count", [*range(2, 40), 64, 255, 400])
 def test_squares_of_one_column_sum_to_at_most_twice_their_number(count):
     """Theorem 2: ``sum (1 - cos ra)^2 <= 2 t`` for all a, attained for even t."""

@@ -173,6 +173,7 @@ def spiky():
 SPIKY = spiky()
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "epsilon"), [(n, e) for n in SPIKY for e in (1.0, 20.0) if (n, e) != (GRIDDED, 20.0)])
 def test_the_default_band_covers_records_with_spikes(name, epsilon):
@@ -186,6 +187,7 @@ def test_the_default_band_covers_records_with_spikes(name, epsilon):
     assert missed <= allowed(30)
 
 
+@pytest.mark.slow
 def test_the_default_band_does_not_promise_a_grid_that_beats_with_the_lattice():
     """A negative control: whole numbers 1.2 lattice steps apart leave slow waves in the masses; not so ``worst``."""
     data, missed = np.rint(np.clip(np.random.default_rng(7).normal(5, 2, 2000), 0, 10)), {"total": 0, "worst": 0}

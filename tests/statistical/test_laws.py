@@ -41,7 +41,7 @@ def gaussian_cdf(variance: float):
     return lambda x: cumulative[np.clip(np.floor(x).astype(int), -200, 200) + 200]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7, 2), Fraction(2**20), Fraction(2**35) / 3])
 def test_discrete_laplace(scale):
     law = laplace_cdf(float(scale))

@@ -76,7 +76,7 @@ def allowed(draws=DRAWS):
     return int(binom.isf(ALPHA, draws, 1 - CONFIDENCE))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("spread", SPREADS)
 def test_limits_cover_for_every_grant(spread, case):
@@ -92,7 +92,7 @@ def test_limits_cover_whatever_the_records_are(spread, epsilon, rows):
     assert misses(spread, rows, sf.Privacy(epsilon=epsilon, neighbours="add-remove"), "drop") <= allowed()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 def test_negative_control_limits_of_a_third_of_the_width_do_not_cover(case):
     assert misses("even", 20_000, *CASES[case], narrower=1 / 3) > allowed()

@@ -120,6 +120,7 @@ def test_pac_fails_in_no_more_samplings_than_promised():
     assert binom.ppf(ALPHA, repeats, exact) <= failed
 
 
+@pytest.mark.slow
 def test_distances_of_densities_have_the_same_law_by_either_way():
     """Whole tables or replaced records alone: 400 bounds each, compared by their means."""
     box, basis = sf.Box([(0, 1)]), sf.Bernstein(20)

@@ -99,6 +99,7 @@ def test_estimates_are_unbiased(what, grant):
     assert (np.abs(found.mean(axis=0) - 1.03 * truth) > 7 * error + bias).any()  # 3 % would be noticed
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("grant", ["pure", "rho"])
 @pytest.mark.parametrize("what", ["variance", "covariance", "proportions"])

@@ -424,6 +424,7 @@ def test_texts_and_functions_agree(summary):
         assert general.noise_sd == pytest.approx(wanted.noise_sd, rel=1e-6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("plain", "general"),
     [
@@ -455,6 +456,7 @@ def test_only_the_columns_that_are_named_are_asked_for(summary, monkeypatch):
     assert read("stage * 2", summary).columns == ("stage",)
 
 
+@pytest.mark.slow
 def test_limits_cover_more_with_more_confidence(summary):
     for text in ("sd(1 * age)", "correlation(1 * age, bmi)", "mean(exp(age / 100))"):
         low, high = (ask(summary, text, confidence=c).error for c in (0.5, 0.99))

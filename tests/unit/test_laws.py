@@ -45,6 +45,7 @@ def test_other_data_are_refused(change):
         decode_law({**encode_law(LocalLaw("bit", 3, 0.1)), **change})
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", NOISES)
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_the_deviation_is_that_of_the_law(kind, size):
@@ -101,6 +102,7 @@ def exact_tails(scale, times, parts, whole, miss, kind="laplace"):
     return total[places > far].sum(), total[places > far - 2.5].sum()
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("miss", [0.2, 0.025, 1e-3, 1e-6])
 @pytest.mark.parametrize("scale", [0.3, 2, 9])
 @pytest.mark.parametrize(
@@ -113,6 +115,7 @@ def test_a_sum_of_noise_exceeds_its_quantile_no_more_often_than_stated(times, pa
         assert nearer > miss
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("miss", [0.2, 0.025, 1e-3])
 @pytest.mark.parametrize("variance", [0.1, 1, 30])
 @pytest.mark.parametrize(("times", "parts", "whole"), [((1, 0), (1, 1), 1), ((4, 3), (1, 1), 2), ((5, 2), (2, 1), 3)])

@@ -51,6 +51,7 @@ def called_with(entrance, place, value):
     return ""
 
 
+@pytest.mark.few(30)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "entrance"), list(entrances()))
 def test_no_error_prints_data_in_the_place_of_a_parameter(name, entrance):

@@ -26,6 +26,7 @@ CALLS = {
 DTYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"]
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("add", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("shape", [(1,), (5,), (2, 3), (2, 1, 4), (0,), (3, 0)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
@@ -33,6 +34,7 @@ def test_shapes_are_kept(add, shape, dtype):
     assert add(np.zeros(shape, dtype=dtype)).shape == shape
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("add", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "longdouble", "object", "complex128", "U3", *DTYPES])
 @pytest.mark.parametrize("size", [0, 3])
@@ -143,6 +145,7 @@ NUMBERS = {
 }  # fmt: skip
 
 
+@pytest.mark.few(38)
 @pytest.mark.parametrize("integer", [False, True])
 @pytest.mark.parametrize("add", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("bad", HOSTILE, ids=lambda value: type(value).__name__)

@@ -43,7 +43,7 @@ def parts(account, name):
 # --- what is charged --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [1.0, 0.1, 0.3, 2.3, 1 / 3, 0.7000000000000001])
 def test_selection_and_release_are_two_entries_within_the_grant(account, epsilon):
     release = publish(sf.KDE(sf.Tuned([2.0, 20.0], share=0.1)), sf.Privacy(epsilon=epsilon), account, sf.Binning(12))
@@ -169,6 +169,7 @@ def test_plans_need_one_candidate(target):
 # --- what is selected -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("privacy", [sf.Privacy(epsilon=4.0), sf.Privacy(epsilon=4.0, delta=1e-6), sf.Privacy(rho=4.0)])
 @pytest.mark.parametrize(("spread", "right"), [(12.0, 4.0), (3.0, 1.0), (0.8, 0.3)])

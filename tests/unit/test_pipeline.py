@@ -535,6 +535,7 @@ def test_a_plan_of_a_learner_is_what_the_release_will_be(how, prior):
 # --- what is published first --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "privacy",
     [
@@ -587,6 +588,7 @@ def test_a_statistic_from_records_to_a_file_and_back(tmp_path):
     assert r.guarantee.epsilon == 1.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("grant", [PURE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, delta=1e-6)])
 def test_a_choice_promises_the_grant_and_never_uses_delta(grant):
     r = sf.release(sf.Statistic("quantiles", "age", interval="none"), PEOPLE, BOX, grant)

@@ -242,7 +242,7 @@ ORDERS = {
 GRANTS = [ONE, sf.Privacy(rho=0.5), sf.Privacy(epsilon=1.0, unit=sf.Person("who", 1))]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("grant", GRANTS, ids=str)
 @pytest.mark.parametrize("name", ORDERS)
 def test_the_whole_order_is_run_on_made_up_records(name, grant, tmp_path, monkeypatch):

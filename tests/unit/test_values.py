@@ -212,6 +212,7 @@ def test_a_gap_in_a_column_changes_no_other_value(name):
     assert both(made([None, 7])) == ([0, 7], repr([math.nan, 7.0]))
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("beside", BESIDE)
 @pytest.mark.parametrize(("frame", "kind"), PAIRS)
 def test_a_gap_in_a_frame_changes_no_other_value(frame, kind, beside):

@@ -75,6 +75,7 @@ def test_what_an_export_looks_like(ledger, tmp_path):
     assert last["lines"] == len(middle) + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("plan", [None, [(sf.Privacy(epsilon=0.25), 6), (sf.Privacy(epsilon=0.5), 6)]])
 def test_an_imported_ledger_adds_up_anew_to_the_same(tmp_path, plan):
     """Both books, mixed, a raised limit, and a plan of which both draw."""

@@ -255,6 +255,7 @@ def test_would_cost_of_a_choice(account):
     assert account.history() == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("what", "grant", "mechanism"),
     [

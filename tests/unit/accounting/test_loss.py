@@ -49,6 +49,7 @@ CASES = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("atoms", "mu"), CASES)
 def test_never_below_the_truth_and_close_to_it(atoms, mu):
     stock = Stock(atoms, gaussian=mu**2)
@@ -66,6 +67,7 @@ def test_a_distribution_that_is_less_is_caught():
     assert any(exact(e, atoms) > delta_of(wrong, e) * (1 + 1e-12) for e in np.linspace(0.0, 6.0, 9))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rho", [0.001, 0.05, 0.5, 3.0])
 def test_concentrated_promises_dominate_what_is_concentrated(rho):
     """A Gaussian and a randomised response of that rho are below, and the conversion alone is not far above."""
@@ -112,6 +114,7 @@ def _rho_of(first: np.ndarray, second: np.ndarray) -> float:
     return max(found)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_law_that_is_concentrated_is_worse(seed):
     """Laws on a few points, with rare ones among them, in both orders and at losses of either sign."""

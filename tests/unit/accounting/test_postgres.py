@@ -97,6 +97,7 @@ def test_a_server_without_fsync_is_refused(own):
         sf.Ledger(own.url("postgres"))
 
 
+@pytest.mark.slow
 def test_a_replica_is_refused(own):
     address = own.url(own.database())
     sf.Ledger(address).account("clinic", limit=LIMIT)
@@ -224,6 +225,7 @@ def test_an_adopted_ledger_has_a_new_counter(url, postgres, database, tmp_path):
         sf.Account(address, "clinic").charge(event())  # the counter is the copy's now
 
 
+@pytest.mark.slow
 def test_a_server_that_is_reconfigured_is_noticed(own):
     account = sf.Ledger(own.url(own.database())).account("clinic", limit=LIMIT)
     account.charge(event())

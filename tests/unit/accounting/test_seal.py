@@ -56,6 +56,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_nothing_is_changed_unnoticed(account, change):
     close_all()

@@ -153,6 +153,7 @@ def test_wrong_use(sfumato, folder, args, words):
     sfumato("answer", folder / args[0], *args[1:]).failed(2, words)
 
 
+@pytest.mark.slow
 def test_balanced_answers_are_about_few_columns(sfumato, tmp_path):
     box = sf.Box([(0, 1)] * 5)
     sf.summarize(np.zeros((50, 5)), box, sf.Privacy(epsilon=1.0), degree=2).save(tmp_path / "five.sfumato")

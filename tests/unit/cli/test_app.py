@@ -175,6 +175,7 @@ def test_a_traceback_shows_no_values():
     assert result.returncode == 1 and "ZeroDivisionError" in result.stderr and "hiddenvalue" not in result.stderr
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("module", ["typer", "rich"])
 @pytest.mark.parametrize("flags", [[], ["--json"]])
 def test_without_typer_or_rich_one_line_says_what_to_install(module, flags):

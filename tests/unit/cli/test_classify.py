@@ -185,6 +185,7 @@ def test_the_mechanism_can_be_asked_for(sfumato, here):
     assert cheap["mechanism"] in ("output", "objective") and cheap["C"] == 1
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize(
     ("args", "message"),
     [

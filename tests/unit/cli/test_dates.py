@@ -79,6 +79,7 @@ def test_statistics(sfumato, data):
     assert "2024-01-01 to 2025-01-01 in steps of 0.02 days" in " ".join(chosen.out.split())
 
 
+@pytest.mark.slow
 def test_a_curve_a_classifier_and_a_summary(sfumato, data):
     curve = sfumato(
         "regress", data, "--response", "x:0:1", *WHEN, "--bandwidth", "20", "--epsilon", "10", "-o", "r.sfumato"

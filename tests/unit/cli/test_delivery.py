@@ -50,7 +50,7 @@ def told(result, *words):
         assert part in result.err, (part, result.err)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("broken", ["drawing.files.draw", "pages.write"], ids=["picture", "report"])
 def test_a_picture_or_a_page_that_fails_leaves_the_release(here, tmp_path, monkeypatch, command, broken):
@@ -180,6 +180,7 @@ UNDRAWABLE = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", DRAWABLE.values(), ids=DRAWABLE)
 def test_what_has_small_panels_is_not_refused(here, tmp_path, command):
     result = here(*command, *PAYING, "-o", "out/r.sfumato", "--plot", "out/r.png")
@@ -235,6 +236,7 @@ def test_interrupting_a_public_test_leaves_the_release(here, tmp_path, monkeypat
     sf.load(tmp_path / "out" / "r.sfumato")
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("place", ["pipeline._finish", "pipeline.nothing_there", "cli.delivery.Delivery._save"])
 def test_an_interrupt_between_noise_and_file_waits_for_the_file(here, tmp_path, monkeypatch, command, place):

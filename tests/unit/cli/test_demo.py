@@ -2,12 +2,16 @@
 
 import json
 import sys
+from contextlib import nullcontext
+from importlib import import_module
+from unittest import mock
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from effort import is_quick
 from sfumato import demo
 from sfumato.accounting.events import event_of_grant
 from sfumato.boxfile import read_box
@@ -17,10 +21,12 @@ FILES = {"age", "homes", "illness"}
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    """One run, which the tests look at."""
+def first(request, tmp_path_factory):
+    """One run, which the tests look at; no test looks at the pictures on its pages, and a quick run draws none."""
     folder = tmp_path_factory.mktemp("demo") / "made" / "here"
-    result = CliRunner().invoke(app, ["demo", "--folder", str(folder)])
+    undrawn = mock.patch.object(import_module("sfumato.pages.pictures"), "svg_of", return_value="<svg></svg>")
+    with undrawn if is_quick(request.config) else nullcontext():
+        result = CliRunner().invoke(app, ["demo", "--folder", str(folder)])
     assert result.exit_code == 0, result.output
     return folder, result.stdout
 

@@ -106,6 +106,7 @@ def test_what_a_program_reads(sfumato, here):
     assert told["quartiles"] is None and 5 < told["mean"] < 13 and 5 < told["mode"] < 13  # of a circle
 
 
+@pytest.mark.slow
 def test_groups_pictures_and_pages(sfumato, here):
     names = ("-o", "r.sfumato", "--plot", "r.png", "--report", "r.html")
     result = sfumato("density", "cohort.csv", *AGE, "--by", "sex=F,M", *QUICK, *names)

@@ -125,6 +125,7 @@ def test_a_table_of_it_is_harmless_in_a_spreadsheet(made):
     assert loaded.data.column_names == [EVIL, OTHER]  # in memory they are what they were
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("question", ["count()", "mean(nobody)"])
 def test_asking_it_is_harmless(made, sfumato, question):
     name, folder = made
@@ -133,6 +134,7 @@ def test_asking_it_is_harmless(made, sfumato, question):
     assert harmless(sfumato("answer", folder / "evil.sfumato", question).err)
 
 
+@pytest.mark.few(13)
 @pytest.mark.parametrize("command", [["evaluate", "points.csv"], ["answer", "mean(x)"], ["predict", "points.csv"]])
 def test_refusing_it_is_harmless(made, sfumato, command):
     folder = made[1]

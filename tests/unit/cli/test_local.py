@@ -300,6 +300,7 @@ def test_hostile_reports_are_counted_and_nothing_else(sfumato, here):
     }
 
 
+@pytest.mark.slow
 def test_one_message_does_not_take_over_a_collection(sfumato, here):
     """Once, thirty bytes among honest reports made thousands of people out of what followed."""
     protocol = init(sfumato)
@@ -379,6 +380,7 @@ def same(one, other):
     assert all(np.array_equal(values, other._state[name]) for name, values in one._state.items())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("crash_at", range(1, 9))
 def test_a_crash_loses_nothing_and_counts_nothing_twice(here, sfumato, monkeypatch, crash_at):
     monkeypatch.setattr(reports, "EVERY", 0.0)  # a checkpoint after every block
@@ -698,6 +700,7 @@ RISK = (
 )
 
 
+@pytest.mark.slow
 def test_a_mean_loss_from_the_box_to_its_lowest_point(sfumato, learning):
     made = sfumato("local", "init", *RISK, "--ridge", 0.1, "-o", "p.json")
     assert "risk: logistic loss about sex at 4 x 3 values of age, intercept" in made.out and "bit, 1 bit" in made.out

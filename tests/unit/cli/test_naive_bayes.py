@@ -84,6 +84,7 @@ def test_what_a_program_reads(sfumato, here):
     assert {one["column"] for one in data["columns"]} == {"age", "sex"} and 0 <= data["certain"]["share"] <= 1
 
 
+@pytest.mark.slow
 def test_a_public_test_is_counted_and_reported(sfumato, here):
     result = sfumato("classify", "cohort.csv", *NAIVE, "--public-test", "open.csv", "--report", "m.html")
     assert result.code == 0, result.err
@@ -124,6 +125,7 @@ def test_an_account_pays_and_a_plan_does_not(sfumato, here):
     sfumato("classify", "cohort.csv", *NAIVE, "-o", "b.sfumato", *paying).failed(5, "nothing was released")
 
 
+@pytest.mark.slow
 def test_persons_rho_and_private_numbers_of_rows(sfumato, here):
     who = ("--person", "patient:2", "--neighbours", "add-remove", "--expected-rows", "400")
     data = sfumato("classify", "cohort.csv", *NAIVE, *who, "--json").data
@@ -160,6 +162,7 @@ def test_what_cannot_work_is_refused_before_anything_is_spent(sfumato, here, arg
     assert sorted(p.name for p in here.iterdir()) == ["cohort.csv", "columns.toml", "open.csv"]
 
 
+@pytest.mark.slow
 def test_a_learner_of_too_many_classes_is_not_drawn_and_is_refused_before_anything_is_spent(sfumato, here):
     asked = ("--label", "disease=a,b,c,d,e,f,g", "--column", "age:0:110", "--epsilon", "1", "--plot", "m.png")
     refused = sfumato("classify", "cohort.csv", "--method", "machine", *asked)

@@ -27,6 +27,7 @@ def here(tmp_path):
     return tmp_path
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "command",
     [

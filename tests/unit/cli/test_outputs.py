@@ -61,7 +61,7 @@ def here(sfumato, tmp_path, monkeypatch):
 PAYING = ("--epsilon", "1", "--ledger", "b.db", "--account", "clinic")
 
 
-@pytest.mark.few(22)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("where", WHERE.values(), ids=WHERE)
 def test_nothing_is_charged_for_what_cannot_be_written(here, command, where):

@@ -40,6 +40,7 @@ class TestPictures:
         published(sf.Box([(0, 1)] * 3), sf.Bernstein(1)).save(tmp_path / "r.sfumato")
         assert sfumato("plot", "r.sfumato").out == "r.png\n"
 
+    @pytest.mark.slow
     def test_a_map(self, sfumato, surface, tmp_path):
         plain, to_scale = (
             sfumato("plot", surface, "-o", f"{n}.png", *more) for n, more in (("a", ()), ("b", ("--map",)))

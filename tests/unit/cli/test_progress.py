@@ -16,6 +16,7 @@ from sfumato.engines.memory import MemoryEngine
 from sfumato.steps import step, watched
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", [*FOLDING, *WHOLE])
 def test_rows_are_counted_for_every_target(name):
     """Each record once, or once for each pass over the columns themselves; a solver's later passes read none."""
@@ -24,6 +25,7 @@ def test_rows_are_counted_for_every_target(name):
     assert sum(read) % ROWS == 0 and 1 <= sum(read) // ROWS <= 2
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", [*FOLDING, *WHOLE])
 def test_every_step_is_told_in_its_order(name):
     told = []

@@ -124,6 +124,7 @@ def test_a_plan_reads_and_spends_nothing(sfumato, here):
     assert not (here / "curve.sfumato").exists()
 
 
+@pytest.mark.slow
 def test_persons_rho_and_private_numbers_of_rows(sfumato, here):
     who = ("--person", "patient:2", "--neighbours", "add-remove", "--expected-rows", "400")
     data = sfumato("regress", "cohort.csv", *QUICK, *who, "--json").data

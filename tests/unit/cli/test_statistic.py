@@ -99,6 +99,7 @@ def test_what_a_program_reads(sfumato, here):
     )
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("args", "size", "file"),
     [

@@ -62,6 +62,7 @@ def test_what_noise_alone_drew_is_hatched_and_does_not_stretch_the_colours(corne
     assert known.min() - step <= bar.get_yticks().min() and bar.get_yticks().max() <= known.max() + step
 
 
+@pytest.mark.slow
 def test_where_nothing_is_known_at_all_the_release_is_drawn():
     release = curve(PLANE, count=20, epsilon=0.01)
     (panel,) = face_of(release, 0.95).picture().panels

@@ -72,6 +72,7 @@ def test_longitude_goes_to_the_right_and_the_values_go_with_it():
     assert (left.get_xlabel(), left.get_ylabel()) == ("lon", "lat")
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("made", [curve, machine], ids=["curve", "classifier"])
 def test_learners_and_curves_on_a_map(made):

@@ -133,6 +133,7 @@ def test_constants_and_steps_can_be_drawn():
     assert texts(left)[0] == "0 everywhere"
 
 
+@pytest.mark.slow
 def test_the_band_beside_it_is_in_the_same_steps_of_colour():
     for release in (make(sf.Bernstein((4, 3), 2), PLANE), dense(2)):
         left, right = release.plot()
@@ -272,6 +273,7 @@ def test_many_maps_are_small_and_share_their_colours():
         assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 1))
 
 
+@pytest.mark.slow
 def test_of_many_groups_of_three_columns_six_are_drawn():
     seen = face_of(dense(3, 4, by="ward", groups=MANY[:7])).picture()
     assert [len(view.samples) for view in seen.views] == [6, 6, 6]
@@ -351,6 +353,7 @@ def test_the_callers_curves_keep_out_of_the_legend(line):
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["release", "95 % band of the noise"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_the_wrong_axes_are_refused(line, plane, columns):
     release = line if columns == 1 else plane

@@ -68,6 +68,7 @@ def test_the_hours_of_a_histogram():
 YEAR = sf.Date("2024-01-01", "2025-01-01")
 
 
+@pytest.mark.slow
 def test_dates_have_their_ticks_in_curves_slices_and_maps():
     for ax in (make(sf.Bernstein(3), sf.Box({"visit": YEAR})).plot(), machine({"visit": YEAR}).plot()):
         ax.figure.canvas.draw()
@@ -108,6 +109,7 @@ def test_a_power_of_ten_goes_to_the_name_of_its_column():
     assert "1.0" in [label.get_text() for label in labels(ax.xaxis)]
 
 
+@pytest.mark.slow
 def test_long_names_of_categories_leave_room_and_stay_different():
     columns = {"marital": sf.Categorical(LONG), "age": (0, 110), "work": sf.Categorical([*LONG[1:], "other"])}
     axes = bayes(columns, count=400).plot().ravel()

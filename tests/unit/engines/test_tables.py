@@ -107,6 +107,7 @@ def test_every_source_gives_the_same_cleaned_columns(source, tmp_path):
     assert np.array_equal(found, CLEAN, equal_nan=True)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_chunks_do_not_matter(source, rows, tmp_path):
@@ -339,6 +340,7 @@ CELLS = {
 }
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("good_first", [True, False])
 def test_a_csv_cell_is_a_number_or_missing(cell, good_first, tmp_path):
@@ -635,6 +637,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("name", STRANGE)
 @pytest.mark.parametrize("make", ["arrow", "parquet", "pandas", "polars"])
 def test_strange_identifiers_tell_persons_apart(name, make, tmp_path, capfd):

@@ -81,6 +81,7 @@ def test_a_worker_of_another_version_says_which():
 OTHERS = "sfumato 9.9.9 on Python 3.99"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("unit", ["row", sf.Person("y", 2)])
 @pytest.mark.parametrize("name", ["density", "ridge regression"])
 def test_who_asks_workers_of_other_versions_hears_both(name, unit, monkeypatch):

@@ -56,7 +56,7 @@ def named(check):
     return getattr(check, "func", check).__name__
 
 
-@pytest.mark.few(70)
+@pytest.mark.few(28)
 @parametrize_with_checks(
     [estimator for kind, estimator in estimators().items() if kind in QUICK], expected_failed_checks=expected
 )
@@ -127,7 +127,7 @@ def failure(check, estimator):
     return None
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("kind", "estimator", "check"), LISTED)
 def test_every_listed_check_fails_for_the_reason_it_gives(kind, estimator, check):
     """False alarms: noise that makes two fits agree with a chance of at most 1/2, forty times: 1e-12 for each check."""
@@ -199,7 +199,7 @@ ABOUT_SCHEMA = (
 )
 
 
-@pytest.mark.few(7)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [

@@ -86,7 +86,7 @@ def test_a_private_number_of_rows_may_be_none_in_a_list(kind, empty):
         fit(kind, empty)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["kernel", "logistic", "bayes"])
 @pytest.mark.parametrize("label", ["\ud800", "no\ud800"])
 def test_a_lone_surrogate_is_an_undeclared_label(kind, label):

@@ -117,7 +117,7 @@ class TestNumbers:
         assert logistic(fit_intercept=False).fit(X, ILL).release_.weights.shape == (1, 2)
         assert ridge(fit_intercept=False).fit(X, PRESSURE).release_.weights.shape == (1, 2)
 
-    @pytest.mark.few(3)
+    @pytest.mark.few(1)
     @EACH
     def test_each_fit_draws_new_noise(self, make, y):
         model = make()
@@ -142,6 +142,7 @@ class TestNumbers:
         with pytest.raises(ParameterError, match="confidence"):
             kernel().fit(X, ILL).certain(X, confidence=95)
 
+    @pytest.mark.few(3)
     @EACH
     def test_delta_neighbours_and_expected_rows_reach_the_release(self, make, y):
         options = {"loss": "huber"} if make is regressor else {}
@@ -251,6 +252,7 @@ class TestBounds:
         with pytest.raises(ParameterError, match=r"bounds must be given.*never inferred"):
             make(bounds=None).fit(X, y)
 
+    @pytest.mark.few(3)
     @EACH
     def test_points_outside_are_moved_to_them(self, make, y):
         model = make().fit(X, y)
@@ -313,7 +315,7 @@ class TestFrames:
 
 
 class TestData:
-    @pytest.mark.few(8)
+    @pytest.mark.few(3)
     @EACH
     @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
     def test_no_value_raises_or_warns(self, make, y, value):
@@ -348,7 +350,7 @@ class TestData:
             assert "secret" not in str(caught.value)
             assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
-    @pytest.mark.few(3)
+    @pytest.mark.few(1)
     @EACH
     def test_a_private_number_of_rows_may_be_none(self, make, y):
         frame = pd.DataFrame({"age": [], "bmi": []}, dtype=float)
@@ -470,6 +472,7 @@ class TestParameters:
         for name in ("coef_", "guarantee_", "classes_"):
             assert not hasattr(make(), name)
 
+    @pytest.mark.few(3)
     @EACH
     def test_kinds_clones_and_pickles(self, make, y):
         model = make(delta=1e-6).fit(X, y)
@@ -482,7 +485,7 @@ class TestParameters:
 
 
 class TestBudget:
-    @pytest.mark.few(3)
+    @pytest.mark.few(1)
     @EACH
     def test_every_fit_pays_and_a_refused_one_keeps_the_release(self, make, y, account):
         model = make(epsilon=1.0, ledger=account).fit(X, y)

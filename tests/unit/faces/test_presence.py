@@ -81,7 +81,7 @@ def heard(name, data, grant):
     return [str(one.message) for one in told]
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("grant", GRANTS, ids=str)
 @pytest.mark.parametrize("name", TOLD)
 def test_nobody_is_told_of_and_somebody_is_not(name, grant, monkeypatch):
@@ -248,6 +248,7 @@ def test_a_column_that_nobody_has_is_named(name, grant, no_noise):
     assert f"the moments of {'ward' if name == 'categories' else 'x'} are no more than noise" in words
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("label", [None, "sex"])
 @pytest.mark.parametrize("grant", GRANTS, ids=str)
 def test_a_column_of_a_table_that_nobody_has_is_named(label, grant, no_noise):
@@ -288,7 +289,7 @@ LEARNERS = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_learner_of_nobody_is_told_of(name):
     """40,000 records; noise is longer than is said once in a hundred, both of two draws once in 10,000."""

@@ -248,6 +248,7 @@ def test_moments_of_a_named_direction_in_space_are_those_of_even_numbers(epsilon
     assert unit_moments(randomizer, 3) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dimension", [2, 7, 35, 1024])
 def test_moments_of_a_named_direction_are_those_by_the_law_of_a_coordinate(dimension):
     randomizer = Codebook(1.0)

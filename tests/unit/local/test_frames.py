@@ -122,6 +122,7 @@ def test_a_torn_frame_costs_itself_only(cut):
     assert told(data) == ([(GOOD, user) for user in (0, 2, 3, 4)], 1, 0)
 
 
+@pytest.mark.few(27)
 @pytest.mark.parametrize("place", range(27))
 @pytest.mark.parametrize("change", [1, 128, 255])
 def test_a_changed_byte_costs_its_frame_only(place, change):

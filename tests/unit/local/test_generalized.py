@@ -85,6 +85,7 @@ def test_vectors_have_length_one_also_of_odd_records():
         assert answers.shape == (4, protocol.size) and np.linalg.norm(answers, axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("copies", "delta"), [("privunit", 0.0), ("gaussian", 1e-3)])
 def test_products_are_unbiased(copies, delta):
@@ -205,6 +206,7 @@ def test_no_part_is_used_at_a_model_that_it_made(monkeypatch):
     assert knows_its_own_part(twice, monkeypatch) and knows_its_own_part(in_two_steps, monkeypatch)
 
 
+@pytest.mark.slow
 def test_negative_control_copies_that_are_reused_in_a_second_step_are_biased():
     """By ``-length a b sigma**2 / m`` along the people's vector, where ``a + b theta`` is the gradient's polynomial.
 
@@ -233,6 +235,7 @@ def test_negative_control_copies_that_are_reused_in_a_second_step_are_biased():
     assert bias > 0.07  # of a gradient whose length is at most one
 
 
+@pytest.mark.slow
 def test_l1_regression():
     generator = np.random.default_rng(4)
     age, hours = generator.uniform(20, 60, 6000), generator.uniform(0, 80, 6000)

@@ -15,11 +15,13 @@ def test_more_people_and_more_epsilon_make_it_finer():
     assert sides == sorted(sides) and sides[0] < sides[-1]
 
 
+@pytest.mark.slow
 def test_more_columns_make_it_coarser():
     sides = [best_side(1.0, 10**5, (False,) * columns) for columns in (1, 2, 3)]
     assert sides == sorted(sides, reverse=True) and sides[-1] >= 2
 
 
+@pytest.mark.slow
 def test_hopeless_cases_have_few_points():
     assert best_side(0.01, 100, PLANE) <= 3
 

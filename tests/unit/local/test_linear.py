@@ -88,6 +88,7 @@ def test_moments_are_read_back():
 # --- what comes out -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_of_two_categories_learns():
     """Four reports in five predicted right; the rule itself is right in nine of ten, and everybody alike in six."""
     records = people(12_000)
@@ -158,6 +159,7 @@ def test_no_public_records_are_refused(nobody, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.slow
 def test_a_larger_ridge_says_less():
     release = collected(sf.local.LinearModel(BOX, 4.0, "rich"), people(5000))
     small, large = release.fit(ridge=1e-6), release.fit(ridge=1e3)
@@ -202,6 +204,7 @@ def test_plan_and_noise_are_the_root_mean_square_of_what_is_off(epsilon, respons
     assert max(release.deviations) <= release.law.deviation
 
 
+@pytest.mark.slow
 def test_the_ridge_is_the_root_mean_square_of_eigenvalues_of_noise():
     """Exactly, whatever people hold: the noise in a matrix has this sum of squares."""
     protocol = sf.local.LinearModel(BOX, 2.0, "rich", weight=0.5)
@@ -272,6 +275,7 @@ def test_a_model_of_a_circle_tells_its_cosine_and_its_sine(kind, tmp_path):
     assert "cos hour" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [sf.local.LinearModel, sf.local.GeneralizedLinear])
 def test_a_model_learns_from_a_circle(kind, tmp_path):
     """A straight line is right in one of two; .98 is found (deviation .015 and .005): a false alarm in 1e9."""

@@ -206,6 +206,7 @@ def test_turns_beyond_a_column_are_malformed():
 # --- tables -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("box", [BINARY, MIXED])
 @pytest.mark.parametrize("ways", [1, 2, 3])
 def test_raw_tables_are_those_of_the_people(box, ways):

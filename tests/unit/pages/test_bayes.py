@@ -84,6 +84,7 @@ def test_many_columns_are_counted_not_named():
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(likelihood):
     html5lib = pytest.importorskip("html5lib")

@@ -53,6 +53,7 @@ def test_what_a_page_says(page):
     assert page.count("<svg") == 2 and 'aria-label="regression of bp over age' in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("release", "said"),
     [
@@ -79,7 +80,7 @@ def test_a_private_number_of_rows_is_not_told():
     assert "rows (public)" not in words_of(curve(LINE, rows=False))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(columns):
     html5lib = pytest.importorskip("html5lib")

@@ -149,7 +149,7 @@ def test_many_columns_are_counted_not_named():
     assert "Classifier of disease from 9 columns" in words_of(machine(columns, kernel=LINEAR))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", [1, 2, 3])
 @pytest.mark.parametrize("kernel", [None, LINEAR])
 def test_nothing_that_was_named_is_code_and_pages_are_valid(columns, kernel):
@@ -164,6 +164,7 @@ def test_nothing_that_was_named_is_code_and_pages_are_valid(columns, kernel):
     assert len(identifiers) == len(set(identifiers))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("settings", [{}, {"range": (0, 1), "loss": "huber"}, {"loss": "hinge"}])
 def test_the_code_on_the_page_runs(tmp_path, monkeypatch, settings):
     release = machine(SPACE, kernel=LINEAR, **settings)

@@ -126,6 +126,7 @@ BOXES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("columns", BOXES)
 def test_nothing_that_was_named_is_code(columns):
     html5lib = pytest.importorskip("html5lib")
@@ -148,6 +149,7 @@ def page(request):
     return render(make(box=request.param))
 
 
+@pytest.mark.few(1)
 def test_pages_are_valid(page):
     html5lib = pytest.importorskip("html5lib")
     html5lib.HTMLParser(strict=True).parse(io.StringIO(page))
@@ -167,6 +169,7 @@ def test_categories_are_shown():
 # --- the picture ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 def test_the_picture_takes_its_colours_from_the_page(page):
     assert page.count("<svg") == 2  # for wide and for narrow screens
     assert 'role="img"' in page and 'aria-label="released function over age' in page
@@ -383,6 +386,7 @@ def test_a_page_about_groups():
     assert page.count("<svg") == 2 and "var(--series-1)" in page
 
 
+@pytest.mark.slow
 def test_pages_about_densities_are_valid():
     html5lib = pytest.importorskip("html5lib")
     for release in (dense(PLANE), dense(SEXES, by="sex", post="none")):
@@ -402,6 +406,7 @@ def test_three_columns_circles_and_what_was_stated():
     assert "bandwidth, hour 4.8" in text
 
 
+@pytest.mark.slow
 def test_a_page_about_more_groups_than_a_panel_tells_apart():
     box = sf.Box({"age": (0, 110), "ward": sf.Categorical(tuple("abcdefg"))})
     page = render(dense(box, by="ward"))
@@ -415,6 +420,7 @@ def test_a_page_about_one_group_says_which_and_how_to_get_it():
     assert "density = release[&#39;b&#39;]  # one of its groups" in page and "low, high = density.band(" in page
 
 
+@pytest.mark.slow
 def test_a_release_writes_the_page_about_one_group(tmp_path):
     box = sf.Box({"age": (0, 110), "ward": sf.Categorical(tuple("ab"))})
     dense(box, by="ward").report(tmp_path / "wards.html", group="b")
@@ -433,6 +439,7 @@ def test_a_basis_without_marginals_and_a_tilted_kernel():
     assert "tilted against the axes" in words_of(release)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("by", [None, "sex"])
 def test_the_code_on_a_page_about_densities_runs(tmp_path, monkeypatch, by):
     box = LINE if by is None else sf.Box({"age": (0, 110), "sex": sf.Categorical(("F", "M"))})
@@ -496,6 +503,7 @@ def told(kind):
     return pages._template("function").render(facts)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", NOISES)
 def test_a_page_names_its_law_and_no_other(kind):
     """Laws without words of their own were once called K-norm noise of Euclidean length."""

@@ -92,6 +92,7 @@ def test_more_confidence_means_larger_errors():
     assert f"{readable(release.mean('age').value, 4)} {above(sure, 2)}" in text and "confidence of 99 %" in text
 
 
+@pytest.mark.slow
 def test_many_columns_are_summarised():
     release = summary({f"x{i}": (0, 1) for i in range(40)}, 3, 2, count=200, delta=1e-6)
     text = words_of(release)
@@ -101,6 +102,7 @@ def test_many_columns_are_summarised():
     assert "40 columns" in card and "x12" not in card
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("columns", "degree", "interactions", "told"),
     [

@@ -28,7 +28,7 @@ def own(**more):
 # --- pages ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("what", "columns", "told"),
     [

@@ -111,6 +111,7 @@ def test_the_files_load_as_they_are(proved, tmp_path):
     assert loaded(tmp_path, *proved).law.certificate.known in ("proved", "enforced")
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("factor", [2, 1.01])
 def test_a_certificate_and_noise_scaled_down_together_are_refused(proved, factor, tmp_path):
     document, arrays = proved
@@ -118,6 +119,7 @@ def test_a_certificate_and_noise_scaled_down_together_are_refused(proved, factor
         loaded(tmp_path, weakened(document, Fraction(factor)) if factor == 2 else weakened(document, 1.01), arrays)
 
 
+@pytest.mark.few(15)
 def test_a_larger_unit_is_refused(proved, tmp_path):
     document, arrays = proved
     if document["content"].get("origin", {}).get("name") == "clipped":
@@ -130,6 +132,7 @@ def test_a_larger_unit_is_refused(proved, tmp_path):
         loaded(tmp_path, document, arrays)
 
 
+@pytest.mark.few(15)
 def test_a_stronger_relation_is_refused(proved, tmp_path):
     """Replacing a record is more than adding one: noise for the second does not serve the first."""
     document, arrays = proved
@@ -140,6 +143,7 @@ def test_a_stronger_relation_is_refused(proved, tmp_path):
         loaded(tmp_path, document, arrays)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("bits", [8, 60])
 def test_a_coarser_grid_needs_more_noise(proved, bits, tmp_path):
     """Rounding moves neighbours up to a step further apart: noise that is small beside a step hides nothing."""
@@ -149,6 +153,7 @@ def test_a_coarser_grid_needs_more_noise(proved, bits, tmp_path):
         loaded(tmp_path, document, arrays)
 
 
+@pytest.mark.few(15)
 def test_a_finer_grid_is_as_good(proved, tmp_path):
     document, arrays = proved
     if document["noise"]["certificate"]["exponent"] is not None:
@@ -157,7 +162,7 @@ def test_a_finer_grid_is_as_good(proved, tmp_path):
     assert loaded(tmp_path, document, arrays).law.certificate.known in ("proved", "enforced")
 
 
-@pytest.mark.few(40)
+@pytest.mark.few(14)
 @pytest.mark.parametrize("known", ["stated", "sampled", "proved", "enforced"])
 def test_how_a_bound_is_known_cannot_be_exchanged(proved, known, tmp_path):
     document, arrays = proved
@@ -180,6 +185,7 @@ def objective(request, tmp_path):
     return read(tmp_path / "made.sfumato")
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", ["lipschitz", "curvature", "norm"])
 def test_an_objective_for_another_loss_is_refused(objective, name, tmp_path):
     """A flatter loss, or shorter features, would need less noise."""
@@ -191,6 +197,7 @@ def test_an_objective_for_another_loss_is_refused(objective, name, tmp_path):
         loaded(tmp_path, document, arrays)
 
 
+@pytest.mark.few(15)
 def test_shorter_features_than_the_kernel_has_are_refused(proved, tmp_path):
     document, arrays = proved
     if document["kind"] != "machine":
@@ -308,6 +315,7 @@ def test_a_loss_by_another_name_is_refused(tmp_path):
         loaded(tmp_path, document, arrays)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", ["loss", "C", "rows"])
 @pytest.mark.parametrize("value", [None, -1, 0, "x", [], {"name": "huber"}, {"name": "logistic", "width": 2.0}])
 def test_a_broken_learner_is_refused(name, value, tmp_path):

@@ -116,6 +116,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(name, tmp_path):
     file = tmp_path / "small.sfumato"

@@ -96,6 +96,7 @@ def test_zero_sum_noise_has_the_stated_variances():
     assert sum_deviation(law("laplace", 6), 4) == pytest.approx(math.sqrt(8))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [1, 2, 9, 40])
 def test_the_tail_of_zero_sum_noise_holds_and_is_near(size):
     """Also for sums that it follows little: it holds, and is at most four times too wide, with many masses two."""
@@ -243,6 +244,7 @@ def spread(count, dimension=2, seed=3):
     return np.random.default_rng(seed).uniform(size=(count, dimension))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("on_grid", [False, True])
 def test_a_net_says_what_writing_all_points_out_says(kind, on_grid, monkeypatch):
@@ -274,7 +276,7 @@ def test_a_band_through_a_net_covers_fresh_noise(kind, monkeypatch):
     assert 0.88 < covered < 0.97
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_point_among_many_has_no_cliff(kind, dimension):
@@ -294,6 +296,7 @@ def test_a_point_among_many_has_no_cliff(kind, dimension):
     assert widths[-1] < 1.15 * widths[-2]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_simulated_is_bounded_and_near(monkeypatch):
     """Without a single draw the band is half as wide again; with the heavy tail of few Laplace numbers more."""
     weigh, places = bumps(24, 0.06), Places.of(spread(5000))
@@ -307,7 +310,7 @@ def test_what_cannot_be_simulated_is_bounded_and_near(monkeypatch):
         assert (bounded < {"laplace": 1.65, "zero-sum": 1.75}.get(kind, 1.5) * simulated).all()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_confidences_near_one_have_no_cliff(kind):
     """From one confidence to the next the width grows, and by little: also where the draws end."""
@@ -364,6 +367,7 @@ def test_bands_of_slopes_and_roundings_of_total_degree():
         half_width(slope, law("laplace", 49), at, 0.9, "refuse")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_largest_error_of_total_degree_is_known(kind, monkeypatch):
     """Nowhere on a fine grid is noise beyond it more often than said: 400 draws, 72 with less than 1e-6."""

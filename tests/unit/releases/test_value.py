@@ -273,6 +273,7 @@ NOISE = {
 }  # fmt: skip
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_file_that_says_something_else_is_refused(name, path):
     maker, change, words = HOSTILE[name]
@@ -295,6 +296,7 @@ def test_a_function_without_noise_is_refused(path):
         sf.load(path)
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", ["mean", "histogram", "median", "chosen median", "your own"])
 @pytest.mark.parametrize("digit", range(0, 10, 3))
 def test_an_exchanged_character_is_refused_or_gives_a_working_release(name, digit, path):

@@ -50,6 +50,7 @@ def test_the_old_file_stays_where_the_new_one_cannot_be_read(release, tmp_path, 
     assert (tmp_path / "r.sfumato").read_bytes() == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bandwidth", [0.1, [0.05, 0.2], [[0.01, 0.0], [0.0, 0.01]]], ids=["one", "each", "matrix"])
 def test_a_narrow_bandwidth_for_each_column_loads(tmp_path, bandwidth):
     """Below an eightieth of a column, which is the limit of matrices whose columns are connected."""

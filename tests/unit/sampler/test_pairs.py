@@ -40,6 +40,7 @@ FORMS = {
 # --- pairs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seeded", [True, False])
 @pytest.mark.parametrize("n", [1, 2, 7])

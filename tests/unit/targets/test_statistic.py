@@ -251,6 +251,7 @@ def test_delta_is_used_where_it_helps(epsilon, delta, kind):
     assert sf.plan(sf.Statistic("covariance"), sf.Box([(0, 1)] * 20), grant, 10).law.kind == "gaussian"
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("what", BUILT_IN)
 @pytest.mark.parametrize("grant", GRANTS, ids=str)
 def test_a_plan_is_what_the_release_will_be(what, grant):
@@ -271,6 +272,7 @@ def test_a_plan_is_what_the_release_will_be(what, grant):
 # --- the same from every kind of table -----------------------------------------------------------------------------
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("what", BUILT_IN)
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("missing", ["drop", "none"])
@@ -298,7 +300,7 @@ def test_arrays_and_pairs_give_the_plain_answer(what, grant):
     assert swapped.value == pytest.approx(both.sum(axis=0)[::-1], rel=1e-6)
 
 
-@pytest.mark.few(20)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("what", BUILT_IN)
 @pytest.mark.parametrize("source", SOURCES)
 def test_persons_bring_so_many_rows_only(what, source, tmp_path):
@@ -351,7 +353,7 @@ def test_where_nothing_should_be_missing_the_middle_stands_in():
 HOSTILE = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, 1e-300, -0.0, 2.0**63]
 
 
-@pytest.mark.few(80)
+@pytest.mark.few(24)
 @pytest.mark.parametrize("what", [*BUILT_IN[:-1]])
 @pytest.mark.parametrize("missing", ["drop", "none"])
 @pytest.mark.parametrize("data", [[], HOSTILE, [math.nan] * 5, [math.inf]], ids=["none", "all", "missing", "infinite"])

@@ -96,6 +96,7 @@ def test_the_longest_record_is_the_longest_of_all():
 # --- whole shares -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("total", [1, 7, 2**10, 2**24])
 @pytest.mark.parametrize("box", [LINE, DAY])
 @pytest.mark.parametrize("lattice", LATTICES)

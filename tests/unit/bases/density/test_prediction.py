@@ -80,7 +80,7 @@ def test_a_long_column_is_predicted_from_a_part_of_it():
 SEARCHED = [(LINE, 0.5), (LINE, 10.0), (DAY, 1.0), (PLANE, [0.5, 0.5])]
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("pure", [True, False])
 @pytest.mark.parametrize(("box", "bandwidth"), SEARCHED)
 def test_what_is_searched_fits_the_box_and_differs(box, bandwidth, pure):
@@ -91,7 +91,7 @@ def test_what_is_searched_fits_the_box_and_differs(box, bandwidth, pure):
         assert min(basis.shape(box)) >= 2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("deviation", [1e-6, 1e-3, 1e-1])
 @pytest.mark.parametrize(("box", "bandwidth"), [(LINE, 0.5), (DAY, 1.0)])
 def test_the_search_finds_about_the_best_of_all(box, bandwidth, deviation):

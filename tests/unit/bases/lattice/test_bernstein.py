@@ -166,6 +166,7 @@ def test_integrals_of_a_large_degree_share_the_interval():
 # --- the iterated operator --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.few(1)
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
 def test_degree_200_against_exact_rationals(order):

@@ -43,6 +43,7 @@ def monomial(power):
 SMOOTH_FUNCTIONS = [sine(1), sine(3), sine(2 * math.pi), exponential(1), exponential(4), monomial(2), monomial(9)]
 
 
+@pytest.mark.few(28)
 @pytest.mark.parametrize("degree", [1, 2, 5, 10, 20, 50, 100])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("declared", [2, 4, 6, 8])
@@ -92,6 +93,7 @@ def rough(exponent, at):
     return lambda p: np.abs(p - at).max(axis=1) ** exponent
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("degree", [1, 2, 5, 20, 100])
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 @pytest.mark.parametrize("exponent", [0.25, 0.5, 1.0])

@@ -48,6 +48,7 @@ def test_it_is_symmetric_and_positive_semi_definite(kernel, dimension):
     assert np.linalg.eigvalsh((gram + gram.T) / 2).min() >= -1e-12 * np.trace(gram)
 
 
+@pytest.mark.few(14)
 @every
 @pytest.mark.parametrize("reach", [0.5, 1.0, 2.2])
 def test_its_largest_value_is_the_supremum_on_the_ball(kernel, reach):

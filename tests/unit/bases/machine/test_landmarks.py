@@ -275,6 +275,7 @@ def test_fixed_point_features_are_the_features_rounded_toward_zero(kernel, basis
     assert features.budget <= features.norm * 2.0**-features.exponent < 2**20
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("value", NASTY)
 @every_map
 def test_no_value_makes_a_row_too_long(kernel, basis, value):

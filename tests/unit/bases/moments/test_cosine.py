@@ -214,6 +214,7 @@ def integer_moments(basis, box, scaled):
     return (left[factors.of_left] * right[factors.of_right]).astype(np.int64)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 def test_no_two_records_are_further_apart_than_certified(case, norm):
     basis, box = case
@@ -248,6 +249,7 @@ def test_one_record_more_or_less(case):
     assert indices.apart(ADD, "l2") == pytest.approx(math.sqrt(indices.size) * steps)
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
 @pytest.mark.parametrize("norm", ["linf", "l1", "l2"])
 def test_persons_move_the_sums_as_often_as_they_have_rows(case, norm, neighbours):

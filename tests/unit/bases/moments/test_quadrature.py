@@ -253,7 +253,7 @@ def test_damping_is_that_of_the_paper(degree, smoothness):
     assert found == pytest.approx(np.array(expected), abs=1e-7)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("noise", [0.0, 1e-4, 0.01, 1.0, 100.0])
 @pytest.mark.parametrize("sharpness", [1.0, 8.0])
 def test_balanced_coefficients_are_never_worse_than_plain_ones(noise, sharpness):

@@ -45,7 +45,7 @@ def sums(moments, box, records):
 # --- how far apart ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(36)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("box", [ONE, TWO, THREE], ids=["one", "two", "three"])
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
@@ -154,6 +154,7 @@ def test_one_column_is_a_number_but_a_covariance_is_a_matrix():
     assert Moments("variance", True, 0).labels(TWO) == [["age", "change"]]
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("rows", [0, 1, 500, None])
 @pytest.mark.parametrize("size", [0.0, 1.0, 1e3, 1e12])
@@ -175,6 +176,7 @@ def test_whatever_the_noise_a_statistic_is_a_possible_one(statistic, rows, size)
             assert np.linalg.eigvalsh(value).min() >= -1e-6 * 2500
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("statistic", STATISTICS)
 @pytest.mark.parametrize("rows", [500, None])
 @pytest.mark.parametrize("seed", range(10))

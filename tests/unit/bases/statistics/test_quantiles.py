@@ -295,6 +295,7 @@ def test_so_many_records_that_ties_could_reach_the_floor_are_chosen_from_one_by_
     assert plan(0.25, 0.5, rows=None).splits == 0  # nobody knows how many there are
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n", [1_000, 5_000, 25_000, 1_000_000])
 @pytest.mark.parametrize("column", [(0, 100_000), Integer(0, 110)])
 def test_levels_within_a_value_that_many_share_are_that_value(n, column):

@@ -60,6 +60,7 @@ POINTS = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", POINTS)
 def test_points_of_every_kind(release, name):
     assert release.predict_proba(POINTS[name]).tolist() == release.predict_proba(SOME).tolist()
@@ -198,7 +199,7 @@ def test_a_class_without_records_is_there_all_the_same():
 # --- bands ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("likelihood", ["kernel", "normal"])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 100.0])
 def test_bands_are_limits_of_probabilities(likelihood, epsilon):
@@ -321,6 +322,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(name, kernel, tmp_path):
     file = tmp_path / "small.sfumato"

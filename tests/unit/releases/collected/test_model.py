@@ -58,6 +58,7 @@ def test_a_file_comes_back(release, tmp_path):
         again.weights[0] = 9.0
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("fields", "arrays"),
     [

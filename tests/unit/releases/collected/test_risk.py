@@ -81,6 +81,7 @@ def told_by_people(parameters, loss, **options):
     return own, lambda at: SMOOTH[loss].at(at @ columns.T, y).mean(axis=1)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("parameters", [LINE, pytest.param(CENTRED, marks=pytest.mark.slow)], ids=["line", "plane"])
 @pytest.mark.parametrize("loss", ["logistic", "huber"])
 def test_gaps_of_named_losses_hold_over_the_noise(parameters, loss):
@@ -113,6 +114,7 @@ def test_of_a_named_loss_the_lowest_point_is_nearer():
     assert release.minimise().parameters == pytest.approx(grid[lowest], abs=0.05)
 
 
+@pytest.mark.slow
 def test_three_parameters_and_bernsteins_operator():
     solid = sf.Box({"a": (-1, 1), "b": (-1, 1), "w": (-1, 1)})
     shifted = [0.2, -0.4, 0.7]
@@ -147,6 +149,7 @@ def rebuilt(release, fields=None, arrays=None, **other):
     )
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("fields", "arrays"),
     [

@@ -52,6 +52,7 @@ def plane():
 # --- values -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("post", ["simplex", "none"])
 @pytest.mark.parametrize("basis", ["auto", sf.Binning(40), sf.SplitLattice(25, 0.4), sf.Bernstein(40, 4)])
 def test_with_next_to_no_noise_it_is_the_kernel_density_estimate(basis, post):

@@ -78,6 +78,7 @@ def test_mean_and_mode(line):
     assert line.mode().shape == (1,)
 
 
+@pytest.mark.slow
 def test_samples_follow_the_density(line):
     rows = line.sample(4000, seed=3, of="surface")
     assert kstest(rows[:, 0], cdf).pvalue > 1e-4

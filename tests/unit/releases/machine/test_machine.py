@@ -144,6 +144,7 @@ def test_slopes_of_records_with_a_bounded_norm():
 # --- certainty --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @every
 def test_more_confidence_is_less_certainty(flavour):
     release = FLAVOURS[flavour]()
@@ -296,6 +297,7 @@ TAMPERED = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("path", "value"), TAMPERED)
 def test_a_file_that_was_tampered_with_is_refused(path, value, tmp_path):
     file = tmp_path / "r.sfumato"

@@ -27,7 +27,7 @@ def holds(answer, truth):
     return abs(answer.value - truth) <= answer.error * (1 + 1e-6) + 1e-4
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("columns", "damping"), [(1, "none"), (2, "none"), (3, "none"), (1, "balanced")])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_records_on_a_bump_are_within_the_error(columns, damping, width):
@@ -92,6 +92,7 @@ def test_densities_of_any_bandwidth_are_within_the_error(columns, width):
     assert abs(answer.value[0] - truth) <= answer.error[0] * (1 + 1e-6) + 1e-6 * truth
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("softness", WIDTHS)
 @pytest.mark.parametrize("columns", SUMMARIES)
 def test_shares_of_any_softness_are_within_the_error(columns, softness):
@@ -149,6 +150,7 @@ def test_smooth_questions_cost_hardly_anything(text):
     assert proved.approximation <= 1.01 * seen.approximation + 1e-4
 
 
+@pytest.mark.slow
 def test_many_columns_are_looked_at_where_bumps_are():
     box = sf.Box({f"x{j}": (0, 1) for j in range(5)})
     records = np.full((100, 5), 0.3137)

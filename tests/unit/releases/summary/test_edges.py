@@ -56,7 +56,7 @@ def test_two_ranges_have_limits_together(low, high, count):
 DAY = sf.Periodic(0, 24)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("low", [0.5, 6.0, 22.0, 23.7])
 @pytest.mark.parametrize("softness", [0.3, 2.0, 8.0, 500.0])
 def test_edges_go_round_a_circle(low, softness):

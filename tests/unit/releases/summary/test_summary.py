@@ -111,6 +111,7 @@ def test_what_is_left_out_is_seen_wherever_the_records_are(width):
         assert abs(found.value - truth) <= found.approximation + 1e-12
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("basis", [sf.Cosines(6, 1), sf.Cosines(6, "cross"), sf.Cosines((3, 9))])
 def test_what_few_interactions_leave_out_is_seen_too(basis):
     for place in RECORDS[:20]:

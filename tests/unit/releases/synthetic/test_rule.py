@@ -87,6 +87,7 @@ def test_an_account_that_cannot_pay_both_pays_nothing(tmp_path):
     assert account.history() == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "grant",
     [

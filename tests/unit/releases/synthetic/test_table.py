@@ -124,6 +124,7 @@ def test_a_forged_budget_is_refused(quiet):
         forged(quiet, {"basis": basis})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("grant", [
     sf.Privacy(epsilon=1.0, delta=1e-6), sf.Privacy(rho=0.1), sf.Privacy(epsilon=1.0, neighbours="add-remove"),
     sf.Privacy(epsilon=1.0, unit=sf.Person("ill", max_rows=2)),
@@ -183,6 +184,7 @@ def test_a_fit_beyond_memory_is_refused_before_anything_is_read(columns):
     assert caught.value.parameter == "box"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("classes", "columns"), [(20, 60), (2, 150)])
 def test_what_a_fit_holds_is_what_is_counted(monkeypatch, classes, columns):
     """The peak of memory, traced, is below what the limit is compared with, and above a third of it."""

@@ -72,6 +72,7 @@ def test_the_predicted_error_of_a_parabola_is_its_error():
     assert predicted_errors(features, (None,), found, 0.15)[0] < 3.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("privacy", [PURE, APPROXIMATE])
 def test_predicted_objective_noise_is_that_of_its_law(privacy):
     found = learner(mechanism="objective", privacy=privacy)

@@ -294,6 +294,7 @@ def test_it_says_what_it_is():
 # --- learning ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared", "huber", "smoothed-hinge"])
 @pytest.mark.parametrize("kernel", ["rbf", "matern", "polynomial", "linear"])
 def test_every_loss_and_kernel_learn(loss, kernel, no_noise):

@@ -253,7 +253,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.few(77)
+@pytest.mark.few(26)
 @every_loss
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("C", [1e-6, 1.0, 4.0, 1e6])
@@ -343,6 +343,7 @@ def test_a_monstrous_offset_takes_no_digits_from_other_outputs(power, monkeypatc
     assert np.linalg.norm(found[1:] - alone, axis=1).max() <= 4 * tolerance
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("loss", [Logistic(), SmoothedHinge(1e-3), SmoothedHuber(1e-3), Hinge()], ids=repr)
 def test_a_bad_start_and_near_copies_do_not_hold_newton_up(loss, monkeypatch):
     """Where all slopes are flat or a cluster is tight, the norm of the gradient falls too slowly to be led by alone."""
