@@ -29,10 +29,9 @@ from harness.doors import DOORS
 import sfumato as sf
 from effort import share
 from sfumato import dates, instants, values
-from sfumato.accounting import binding
 from sfumato.cli.local import people as local_people
 from sfumato.core.box import Interval
-from sfumato.engines import cells, columns, files, lines, memory, persons, sparse, tables
+from sfumato.engines import cells, columns, contents, files, frames, lines, memory, persons, sparse, tables
 from sfumato.engines.memory import MemoryEngine
 from sfumato.errors import ParameterError, ParameterTypeError, SchemaError
 from sfumato.estimators import inputs, responses
@@ -599,7 +598,8 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "a list among columns is read as an array": (
         lambda: mock.patch.object(tables, "objects", np.asarray), named("mean", "a caller's statistic"), "dict"),
     "Arrow finds a type for the objects of a table that an account is bound to": (
-        lambda: mock.patch.object(binding, "_as_arrow", pa.table), named("data of an account"), "pandas"),
+        lambda: mock.patch.object(contents, "as_frame", lambda data: frames.as_frame(pa.table(data))),
+        named("data of an account"), "pandas"),
     "responses in the middle of a range are left out": (_targets_packed, named("ridge", "PrivateRidge"), "array"),
     "a value beyond a sparse array is another record's": (
         _beyond_the_matrix, named("a caller's statistic of numbers", "mean"), "sparse"),

@@ -45,7 +45,7 @@ def test_any_records_give_a_density(data, box, privacy, basis, post, missing):
         low, high = release.band(GRID, include=include)
         assert (low <= values).all() and (values <= high).all()
     assert 0 <= release.quantile(0.3) <= release.quantile(0.7) <= 10
-    assert release.count >= 1
+    assert 0 <= release.count < np.inf
 
 
 @tries(40)

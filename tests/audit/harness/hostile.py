@@ -377,7 +377,9 @@ ARROW = (
 
 _LONG = some([(3).to_bytes(size, "big") for size in (1, 2, 16, 17)])  # of which Arrow takes the shorter ones
 STORED = (  # in Parquet, as decimals
-    numeric_kind("decimal in bytes", or_none(_LONG), _arrow(pa.binary()), lambda v: int(v).to_bytes(2, "big"), False),
+    numeric_kind(
+        "decimal in bytes", or_none(_LONG), _arrow(pa.binary()), lambda v: int(v).to_bytes(2, "big", signed=True), False
+    ),
     numeric_kind(
         "decimal in 17 bytes",
         or_none(some([bytes(17), b"\xff" * 17])),

@@ -158,18 +158,18 @@ def test_no_data_make_a_release_fail(name, privacy):
 
 
 def test_nor_do_no_data_whose_number_is_private():
-    check_any(sf.release(sf.KDE(1.0), NOBODY, LINE, HIDDEN), least=0)
+    check_any(sf.release(sf.KDE(1.0), NOBODY, LINE, HIDDEN))
     with pytest.raises(SfumatoError, match="the data have no records"):
         sf.release(sf.KDE(1.0), NOBODY, LINE, ONE)
 
 
-def check_any(release, least=1):
+def check_any(release):
     assert np.isfinite(release(GRID)).all()
     for include in ("noise", "total", "worst"):
         low, high = release.band(GRID, include=include)
         assert (low <= high).all()
         assert not np.isnan(low).any() and not np.isnan(high).any()
-    assert release.count >= least
+    assert 0 <= release.count < np.inf
     assert 0 <= release.quantile(0.5) <= 10
     assert release.count_band()[0] <= release.count_band()[1]
 
