@@ -60,18 +60,19 @@ def as_days(value: Any) -> float:
     >>> as_days(date(1970, 1, 3)), as_days("1970-01-01T18:00:00+06:00"), as_days("yesterday"), as_days(3.0)
     (2.0, 0.5, nan, nan)
     """
-    with asked(value):  # an object may do whatever it likes when it is asked: nothing shows
-        if isinstance(value, str):
-            return _days_of_text(value)
-        if isinstance(value, date) and not isinstance(value, datetime):
-            return float((value - _EPOCH).days)
-        key = instant(value) if isinstance(value, datetime | np.datetime64) else None
-        if key is not None and "moment" in key[0]:
-            whole, rest = divmod(key[1] // _BILLIONTH, _DAY)
-            days = float(whole) + float(rest / _DAY)
-            del key, whole, rest  # here, as an object may have a say in its own end, too
-            return days
-    return math.nan
+    return asked(value, math.nan, _days_of_value, value)  # an object may do whatever it likes: nothing shows
+
+
+def _days_of_value(value: Any) -> float:
+    if isinstance(value, str):
+        return _days_of_text(value)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return float((value - _EPOCH).days)
+    key = instant(value) if isinstance(value, datetime | np.datetime64) else None
+    if key is None or "moment" not in key[0]:
+        return math.nan
+    whole, rest = divmod(key[1] // _BILLIONTH, _DAY)
+    return float(whole) + float(rest / _DAY)
 
 
 def days_of_counts(counts: Counts, unit: str) -> Floats:

@@ -15,13 +15,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout, suppress
-from decimal import Decimal
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from decimal import Decimal, localcontext
 from functools import lru_cache
 from numbers import Complex, Real
 from operator import index
 from types import NoneType
-from typing import Any, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ from numpy.typing import NDArray
 from sfumato.errors import ParameterTypeError, SchemaError
 
 Floats = NDArray[np.float64]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _ALONE = threading.RLock()  # two threads would leave each other's streams behind
 _LARGEST = sys.float_info.max
@@ -52,9 +54,10 @@ _PLAIN = frozenset(map(id, {NoneType, str, bytes, bool, int, float, complex, Dec
 def silently() -> Iterator[None]:
     """Nothing inside warns, whatever the caller's filters and ``np.seterr`` say, nor raises where it would have warned.
 
-    A warning that depends on private values would be an output, and an error where warnings are errors.
+    A warning that depends on private values would be an output, and an error where warnings are errors. So would be the
+    flags that a number leaves in the caller's decimal context.
     """
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), localcontext():
         warnings.simplefilter("ignore")
         yield
 
@@ -80,12 +83,13 @@ def told_by_kind(failure: str) -> Iterator[None]:
 
 
 @contextmanager
-def unraised() -> Iterator[None]:
+def unraised() -> Iterator[list[Any]]:
     """Whatever is raised inside ends it and goes no further, but for an interrupt that the user sent.
 
-    That comes with a signal, and to the main thread; any other one was raised by the code itself, or by a value.
+    That comes with a signal, and to the main thread; any other one was raised by the code itself, or by a value. What
+    was sent so far is in the list.
     """
-    sent = []
+    sent: list[Any] = []
     usual = signal.getsignal(signal.SIGINT) if threading.get_ident() == threading.main_thread().ident else None
 
     def noted(*signalled: Any) -> None:
@@ -95,7 +99,7 @@ def unraised() -> Iterator[None]:
     try:
         if callable(usual):
             signal.signal(signal.SIGINT, noted)
-        yield
+        yield sent
     except BaseException as error:  # even sys.exit(), an interrupt that nobody sent, a panic of another language's
         if sent and isinstance(error, KeyboardInterrupt):
             raise
@@ -104,19 +108,30 @@ def unraised() -> Iterator[None]:
             signal.signal(signal.SIGINT, usual)
 
 
-@contextmanager
-def confined() -> Iterator[None]:
-    """Whatever code of a value's own does inside, nothing shows: it may raise anything, warn and print.
+def confined(default: R, function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+    """What a function finds, the default if it fails; whatever code of a value's own does there, nothing shows.
 
-    Warnings and streams are the process's, so threads take turns, and what others print meanwhile is lost.
+    It may raise anything, warn and print. Warnings and streams are the process's, so threads take turns, and what
+    others print meanwhile is lost. An error, and all that lives in the frames it went through, ends while the streams
+    are still away: a with statement would keep it until they are back, and an object may print when it ends.
     """
-    with unraised(), _ALONE, silently(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        yield
+    with unraised() as sent, _ALONE, silently(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        try:
+            return function(*given, **named)
+        except BaseException as error:
+            if sent and isinstance(error, KeyboardInterrupt):
+                raise
+    return default
 
 
-def asked(value: Any) -> AbstractContextManager[Any]:
-    """Inside, a value may be asked for anything, whatever it is: nothing shows. Quick for values of usual types."""
-    return suppress(Exception) if id(type(value)) in _PLAIN else confined()
+def asked(value: Any, default: R, function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:
+    """The same where the function asks one value, whatever it is, for anything. Quick for values of usual types."""
+    if id(type(value)) not in _PLAIN:
+        return confined(default, function, *given, **named)
+    try:
+        return function(*given, **named)
+    except Exception:
+        return default
 
 
 def as_double(value: Any) -> float:
@@ -133,29 +148,24 @@ def as_double(value: Any) -> float:
     kind = type(value)
     if id(kind) in _NO_NUMBERS or (type(kind) is type and not _may_be_number(cast(Any, kind))):
         return math.nan
-    with asked(value):  # a signalling NaN raises, and so may an object that is no number after all
-        number = _real(value)
-        found = math.nan if number is None else _nearest(number)
-        del number  # here, as an object may have a say in its own end, too
-        return found
-    return math.nan
+    return asked(value, math.nan, _double, value)
+
+
+def _double(value: Any) -> float:
+    """Raises for a signalling NaN, and for an object that is no number after all."""
+    number = _real(value)
+    return math.nan if number is None else _nearest(number)
 
 
 @lru_cache(maxsize=4096)
 def _may_be_number(kind: Any) -> bool:
     """Once for each type, where nothing shows: Python asks classes derived from its numbers about all other types."""
-    with confined():
-        return issubclass(kind, _NUMBERS)
-    return False
+    return confined(False, issubclass, kind, _NUMBERS)
 
 
 def is_mapping(data: Any) -> bool:
     """Whether a container is a dict or the like; Python asks classes that are derived from its mappings, too."""
-    found = type(data) is dict
-    if not found:
-        with confined():
-            found = isinstance(data, Mapping)
-    return found
+    return type(data) is dict or confined(False, isinstance, data, Mapping)
 
 
 def as_whole(value: Any, limit: int) -> int:
@@ -169,10 +179,13 @@ def as_whole(value: Any, limit: int) -> int:
         return 0
     if abs(double) > limit:
         return limit if double > 0 else -limit
-    rounded = round(double)
-    with asked(value):  # an object may have a value as a double only
-        rounded = int(index(round(_real(value))))  # exact where a double would not be
+    rounded = asked(value, round(double), _rounded, value)  # an object may have a value as a double only
     return max(-limit, min(limit, rounded))
+
+
+def _rounded(value: Any) -> int:
+    """Exact where a double would not be."""
+    return int(index(round(_real(value))))
 
 
 def _real(value: Any) -> Any:
@@ -247,9 +260,9 @@ def column(values: Any) -> NDArray[Any]:
     as_list = next((found for name in _AS_LIST if (found := getattr(type(stored), name, None))), None)
     if as_list is None and hasattr(type(values), "__array__"):
         return np.asarray(_array(values))
-    with confined():  # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar
-        return objects(list(stored) if as_list is None else as_list(stored))
-    return objects([_one(stored, place) for place in range(len(stored))])
+    # Arrow raises, and prints, a text that is no UTF-8, a date beyond the calendar.
+    whole = confined(None, lambda: objects(list(stored) if as_list is None else as_list(stored)))
+    return objects([confined(None, _one, stored, place) for place in range(len(stored))]) if whole is None else whole
 
 
 def _holds_entries(kind: Any) -> bool:
@@ -313,10 +326,13 @@ def rows_of(rows: Sequence[Any], width: int) -> Floats:
         if is_row(row):
             found[place] = [as_double(value) for value in row] if len(row) == width else math.nan
         else:
-            with asked(row):
-                if shape_of(row) == (width,) and (values := doubles(row)).shape == (width,):
-                    found[place] = values
+            found[place] = asked(row, math.nan, _doubles_of_row, row, width)
     return found
+
+
+def _doubles_of_row(row: Any, width: int) -> Any:
+    """Of a column of some library's; NaN if it is none, or has another length."""
+    return values if shape_of(row) == (width,) and (values := doubles(row)).shape == (width,) else math.nan
 
 
 def check_here(name: str, data: Any) -> None:
@@ -324,12 +340,13 @@ def check_here(name: str, data: Any) -> None:
 
     One of them would decide on that, and so on a refusal; and what such a frame says of itself may hold hashes of them.
     """
-    elsewhere = False
-    with asked(data):  # a single value may be anything
-        elsewhere = any(kind.__module__.partition(".")[0] in _ELSEWHERE for kind in type(data).__mro__)
-    if elsewhere:
+    if asked(data, False, _is_elsewhere, data):  # a single value may be anything
         words = f"must be in memory, got a {type(data).__name__} whose values are elsewhere: compute it first"
         raise ParameterTypeError.of(name, words)
+
+
+def _is_elsewhere(data: Any) -> bool:
+    return any(kind.__module__.partition(".")[0] in _ELSEWHERE for kind in type(data).__mro__)
 
 
 def is_sparse(data: Any) -> bool:
@@ -348,15 +365,12 @@ def is_array(values: Any) -> bool:
 
     Of the type: a series would look for the word among its labels, which are private too.
     """
-    with asked(values):
-        return hasattr(type(values), "__array__") and not isinstance(values, np.generic)
-    return False
+    return asked(values, False, lambda: hasattr(type(values), "__array__") and not isinstance(values, np.generic))
 
 
 def _is_list(values: Any) -> bool:
-    with asked(values):
-        return isinstance(values, Sequence) and not isinstance(values, str | bytes | bytearray | memoryview)
-    return False
+    no_lists = str | bytes | bytearray | memoryview
+    return asked(values, False, lambda: isinstance(values, Sequence) and not isinstance(values, no_lists))
 
 
 def _of_array(values: Any) -> NDArray[Any]:
@@ -366,10 +380,8 @@ def _of_array(values: Any) -> NDArray[Any]:
         for place, part in enumerate(parts):
             whole[:, place] = _of_array(part)
         return whole
-    array = np.empty(())
-    with confined():  # whatever cannot be read holds no numbers
-        array = np.asarray(column(values) if len(shape) == 1 else _array(values))
-    if array.shape != shape:
+    array = confined(None, lambda: np.asarray(column(values) if len(shape) == 1 else _array(values)))
+    if array is None or array.shape != shape:  # whatever cannot be read holds no numbers
         return np.full(shape, math.nan)
     if array.dtype.kind == "c":
         array = np.where(array.imag == 0, array.real, math.nan)
@@ -400,12 +412,8 @@ def parts_of(values: Any) -> list[Any] | None:
 
 def _one(stored: Any, place: int) -> Any:
     """A value of a column that cannot be read at once; as it is stored if it is none of Python's."""
-    value = None
-    with confined():
-        value = stored[place]
-        if hasattr(value, "as_py"):
-            value = value.as_py()
-    return value
+    value = stored[place]
+    return confined(value, value.as_py) if hasattr(value, "as_py") else value
 
 
 def shape_of(values: Any) -> tuple[int, ...]:

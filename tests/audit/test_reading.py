@@ -319,11 +319,11 @@ def _columns_are_arrays() -> contextlib.AbstractContextManager:
 
 
 def _rows_have_a_form() -> contextlib.AbstractContextManager:
-    def row(box, record):
+    def row(readers, names, record):
         found = list(record) if np.iterable(record) and not isinstance(record, str | bytes) else [record]
-        if len(found) != box.dimension:
-            raise SchemaError(f"a record must have {box.dimension} values, got {len(found)}")
-        return found
+        if len(found) != len(names):
+            raise SchemaError(f"a record must have {len(names)} values, got {len(found)}")
+        return [read(value) for read, value in zip(readers, found, strict=True)]
 
     return mock.patch.object(records, "_row", row)
 
@@ -379,14 +379,14 @@ def _told_apart(value):
 def _confined(caught: type[BaseException] = BaseException, warned: bool = False, printed: bool = False) -> Hole:
     """Code of a value's own, which is not kept from something."""
 
-    @contextlib.contextmanager
-    def confined():
+    def confined(default, function, *given):
         with contextlib.suppress(caught), contextlib.ExitStack() as stack:
             if not warned:
                 stack.enter_context(values.silently())
             if not printed:
                 stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-            yield
+            return function(*given)
+        return default
 
     @contextlib.contextmanager
     def hole():
@@ -399,9 +399,15 @@ def _confined(caught: type[BaseException] = BaseException, warned: bool = False,
 
 def _types_are_asked() -> contextlib.AbstractContextManager:
     known = {int, float, str, bool, type(None)}
-    return mock.patch.object(
-        values, "asked", lambda v: contextlib.suppress(Exception) if type(v) in known else values.confined()
-    )
+
+    def asked(value, default, function, *given):
+        if type(value) not in known:
+            return values.confined(default, function, *given)
+        with contextlib.suppress(Exception):
+            return function(*given)
+        return default
+
+    return mock.patch.object(values, "asked", asked)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Private values one by one: numbers of any type are numbers, everything else is missing, only shapes are public."""
 
 import datetime
+import decimal
 import gc
 import math
 import numbers
@@ -371,18 +372,64 @@ def test_code_of_a_values_own_shows_nothing(name, capfd, recwarn):
     assert not recwarn
 
 
+class _LoudEnd:
+    """It prints when it ends."""
+
+    def __del__(self):
+        print("secret")
+        print("secret", file=sys.stderr)
+
+
+class _LoudError(_LoudEnd, Exception):
+    pass
+
+
+@numbers.Real.register
+class _Raises:
+    def __float__(self):
+        raise _LoudError
+
+
+@numbers.Real.register
+class _RaisesWithLoudLocals:
+    def __float__(self):
+        kept = _LoudEnd()
+        raise ValueError(str(type(kept)))
+
+
+@pytest.mark.parametrize("kind", [_Raises, _RaisesWithLoudLocals])
+def test_what_a_value_raised_ends_before_what_is_printed_shows_again(kind, capsys):
+    box = sf.Box({"age": (0, 110)})
+    sf.noise.laplace([1.0, kind()], l1=1, epsilon=1)
+    sf.noise.laplace([1, kind()], l1=1, epsilon=1, integer=True)
+    sf.select("ab", [1e9, kind()], sensitivity=1, privacy=sf.Privacy(epsilon=1))
+    sf.local.Density(box, 1.0).encode_many([[1.0], [kind()]])
+    sf.release(sf.Statistic("mean", "age"), {"age": [1.0] * 9 + [kind()]}, box, sf.Privacy(epsilon=1))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_decimals_leave_the_callers_context_as_it_was():
+    before = dict(decimal.getcontext().flags)
+    values = [Decimal(text) for text in ("1e400", "sNaN", "1.5", "-1e-400")]
+    sf.noise.laplace(values, l1=1, epsilon=1)
+    sf.noise.laplace(values, l1=1, epsilon=1, integer=True)
+    sf.local.Density(sf.Box({"age": (0, 110)}), 1.0).encode_many([[value] for value in values])
+    assert dict(decimal.getcontext().flags) == before
+
+
 def test_only_an_interrupt_that_was_sent_gets_out(interruptible):
     usual = signal.getsignal(signal.SIGINT)
-    with confined():
+
+    def interrupts():
         raise KeyboardInterrupt
-    with pytest.raises(KeyboardInterrupt), confined():
-        signal.raise_signal(signal.SIGINT)
+
+    assert confined(7, interrupts) == 7
+    with pytest.raises(KeyboardInterrupt):
+        confined(None, signal.raise_signal, signal.SIGINT)
     ended = []
 
     def in_a_thread():
-        with confined():
-            raise KeyboardInterrupt
-        ended.append(True)
+        ended.append(confined(True, interrupts))
 
     thread = threading.Thread(target=in_a_thread)
     thread.start()
@@ -429,16 +476,12 @@ def test_threads_leave_streams_and_warnings_as_they_were():
     first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
 
     def first():
-        with confined():
-            first_in.set()
-            second_in.wait(0.3)
+        confined(None, lambda: (first_in.set(), second_in.wait(0.3)))
         first_out.set()
 
     def second():
         first_in.wait(5)
-        with confined():
-            second_in.set()
-            first_out.wait(5)
+        confined(None, lambda: (second_in.set(), first_out.wait(5)))
 
     threads = [threading.Thread(target=first), threading.Thread(target=second)]
     for thread in threads:

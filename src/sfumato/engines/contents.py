@@ -27,7 +27,7 @@ from sfumato.engines.frames import as_frame, is_arrow_column
 from sfumato.engines.tables import NamedTable, open_columns, open_frame
 from sfumato.engines.workers import Answer, BatchPart, Owning, guarded
 from sfumato.errors import SchemaError
-from sfumato.values import as_double, collected, is_mapping, told_by_kind
+from sfumato.values import as_double, collected, is_mapping, letters, told_by_kind
 
 Column = Callable[[str], Iterable[Coded]]  # the identifiers in a column of some rows, by its name
 
@@ -96,7 +96,19 @@ def _columns_of(data: Any) -> tuple[Column, list[str]]:
 def _of_array(values: NDArray[Any]) -> Iterable[Coded]:
     if values.dtype.kind in "iufbmM":
         return [array_coded(np.ma.getdata(values), np.ma.getmaskarray(values))]
-    return open_columns({"": values.reshape(-1).tolist()}).coded("")
+    return open_columns({"": _lettered(values).reshape(-1).tolist()}).coded("")
+
+
+def _lettered(values: NDArray[Any]) -> NDArray[Any]:
+    """The same without numbers that are no letters, in the fields of records, too: Python makes no text of them."""
+    if values.dtype.kind == "U":
+        return letters(values)
+    if not values.dtype.names:
+        return values
+    plain = values.copy()
+    for name in values.dtype.names:
+        plain[name] = _lettered(values[name])
+    return plain
 
 
 def _of_rows(columns: Column, names: Sequence[str], salt: bytes) -> Contents:

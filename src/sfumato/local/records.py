@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.checks import near_miss
 from sfumato.core.box import Box, Categorical, Date
-from sfumato.dates import days_of_column
+from sfumato.dates import as_days, days_of_column
 from sfumato.errors import ParameterTypeError, SchemaError
 from sfumato.values import (
     asked,
@@ -28,9 +31,12 @@ from sfumato.values import (
 )
 
 Floats = NDArray[np.float64]
+Reader = Callable[[Any], float]
 
 # float() would warn of an imaginary part, and make a number of a date that no calendar holds.
 _NO_NUMBERS = (complex, np.complexfloating, np.datetime64, np.timedelta64)
+# What may be a category. Nothing else is hashed: Python has no guard where tuples lie in tuples, and dies.
+_MAY_BE_CATEGORY = (str, bytes, int, float, complex, Decimal, Fraction, np.generic)
 
 
 def read_records(box: Box, records: Any) -> Floats:
@@ -64,8 +70,9 @@ def _read(box: Box, records: Any) -> Floats:
             for name, kind in zip(box.names, box.columns, strict=True)
         ]
     else:
-        rows = [_row(box, record) for record in _each(box, records)]
-        columns = [[row[j] for row in rows] for j in range(box.dimension)]
+        readers = [_reader(kind) for kind in box.columns]
+        rows = [_row(readers, box.names, record) for record in _each(box, records)]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), box.dimension)
     if (
         isinstance(records, np.ndarray)
         and records.dtype == np.float64
@@ -103,26 +110,28 @@ def _each(box: Box, records: Any) -> Iterable[Any]:
     return values
 
 
-def _row(box: Box, record: Any) -> Sequence[Any]:
-    values = None
+def _row(readers: Sequence[Reader], names: Sequence[str], record: Any) -> list[float]:
+    """The numbers of one record; NaN for all of them if they are not as many, or not so called."""
+    missing = [np.nan] * len(names)
     if is_row(record):
-        values = record if len(record) == box.dimension else None
-    else:
-        with asked(record):
-            values = _values(box, record)
-    return [None] * box.dimension if values is None else values
+        return _numbers(readers, record) if len(record) == len(names) else missing
+    # Numbers are made at once: a record may make values when it is asked, which end where nothing shows.
+    return asked(record, missing, lambda: _numbers(readers, _values(names, record)))
 
 
-def _values(box: Box, record: Any) -> Sequence[Any] | None:
-    """A record's values in the order of the box; None if they are not as many, or not so called."""
+def _numbers(readers: Sequence[Reader], values: Sequence[Any]) -> list[float]:
+    return [read(value) for read, value in zip(readers, values, strict=True)]
+
+
+def _values(names: Sequence[str], record: Any) -> Sequence[Any]:
+    """A record's values in the order of the names; raises if they are not so called."""
     if isinstance(record, Mapping):
-        return [record[name] for name in box.names]
+        return [record[name] for name in names]
     if isinstance(record, str | bytes) or not np.iterable(record):
-        return [record] if box.dimension == 1 else None
+        return [record]
     if is_array(record):  # a column of some library's, whose values may raise and be printed when they are taken
-        return list(column(record)) if shape_of(record) == (box.dimension,) else None
-    values = list(itertools.islice(record, box.dimension + 1))  # there may be more than any memory holds
-    return values if len(values) == box.dimension else None
+        return list(column(record)) if shape_of(record) == (len(names),) else []
+    return list(itertools.islice(record, len(names) + 1))  # there may be more than any memory holds
 
 
 def _codes(kind: Any, values: Any) -> Floats:
@@ -133,33 +142,43 @@ def _codes(kind: Any, values: Any) -> Floats:
         values[hidden] = None
     if isinstance(values, np.ndarray) and values.dtype.kind == "U":
         values = letters(values)  # numbers that are no letters would raise
-    if isinstance(kind, Categorical):
-        places = {category: place for place, category in enumerate(kind.categories)}
-        array = np.asarray(values) if isinstance(values, np.ndarray) else None
-        if array is not None and array.dtype.kind in "iufb":
-            found = np.full(len(array), np.nan)
-            for category, place in places.items():
-                if not isinstance(category, str):
-                    found[array == category] = place
-            return found
-        return np.array([_place(places, value) for value in values], dtype=np.float64)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufb":
+        return np.array([*map(_reader(kind), values)], dtype=np.float64)
+    if not isinstance(kind, Categorical):
         with np.errstate(all="ignore"):  # a long double may be beyond; a warning that depends on values is an output
             return values.astype(np.float64)
-    return np.array([_number(value) for value in values], dtype=np.float64)
+    found = np.full(len(values), np.nan)
+    for place, category in enumerate(kind.categories):
+        if not isinstance(category, str):
+            found[values == category] = place
+    return found
+
+
+def _reader(kind: Any) -> Reader:
+    """What makes a number of a single value in a column of such a kind."""
+    if not isinstance(kind, Categorical):
+        return as_days if isinstance(kind, Date) else _number
+    return partial(_place, {category: place for place, category in enumerate(kind.categories)})
 
 
 def _place(places: Mapping[Any, int], value: Any) -> float:
-    with asked(value):  # it need not be hashable
-        return float(places.get(_plain(value), np.nan))
-    return np.nan
+    return asked(value, np.nan, _look_up, places, value)
+
+
+def _look_up(places: Mapping[Any, int], value: Any) -> float:
+    plain = _plain(value)
+    known = isinstance(plain, _MAY_BE_CATEGORY) and not isinstance(plain, np.void)  # which may hold tuples
+    return float(places.get(plain, np.nan)) if known else np.nan
 
 
 def _number(value: Any) -> float:
-    with asked(value):
-        if not isinstance(value, _NO_NUMBERS) and not (isinstance(value, np.ndarray) and _odd(value)):
-            return float(_plain(value))
-    return np.nan
+    return asked(value, np.nan, _as_float, value)
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, _NO_NUMBERS) or (isinstance(value, np.ndarray) and _odd(value)):
+        return np.nan
+    return float(_plain(value))
 
 
 def _plain(value: Any) -> Any:

@@ -340,9 +340,8 @@ class RiskMinimization(Protocol):
 
     def _one(self, question: int, record: Floats) -> float:
         low, high = self.range
-        value = math.nan
-        with confined():
-            value = float(self._function(self.points[question].copy(), record.copy()))  # type: ignore[attr-defined]
+        point = self.points[question].copy()
+        value = confined(math.nan, lambda: float(self._function(point, record.copy())))  # type: ignore[attr-defined]
         return value if math.isfinite(value) else low / 2 + high / 2
 
     # --- at the collector -------------------------------------------------------------------------------------

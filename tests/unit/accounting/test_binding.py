@@ -161,6 +161,21 @@ def test_dictionaries_need_not_fit_together():
     assert fingerprint(stream, SALT) == found[1]
 
 
+def test_numbers_that_are_no_letters_are_some_letter():
+    """Python raises where it makes text of them, and one record would have the whole table refused."""
+    plain = np.array([("f", "x", 1.0), ("m", "y", 2.0)], dtype=[("sex", "U1"), ("more", ">U2"), ("age", "f8")])
+    held = plain["sex"].copy()
+    held.view(np.uint32)[1] = 0x110000
+    size = plain.itemsize
+    record = (0x110000).to_bytes(4, "little") + (0x110000).to_bytes(4, "big") + plain.tobytes()[size + 8 :]
+    found = np.frombuffer(plain.tobytes()[:size] + record, plain.dtype)
+    hidden = np.ma.MaskedArray(held, [False, True])
+    X = np.zeros((2, 1))
+    assert len({fingerprint((X, y), SALT) for y in (plain["sex"], held, hidden)}) == 3
+    assert len({fingerprint((X, y), SALT) for y in (plain, found, np.ma.MaskedArray(found))}) == 2
+    assert fingerprint(held, SALT) == fingerprint(np.array(["f", "\ufffd"]), SALT)
+
+
 def test_an_array_of_moments():
     moments = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[us]")
     assert len({fingerprint(one, SALT) for one in (moments, moments[1:], moments[:0], moments.view(np.int64))}) == 4

@@ -3,7 +3,11 @@
 import decimal
 import itertools
 import math
+import numbers
+import subprocess
+import sys
 from datetime import date, datetime
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -170,6 +174,67 @@ def test_a_record_that_exits_is_missing(capfd):
     assert held(PLANE, [[1, 0.5], Exits(), [Exits(), 0.5]]) == [[1.0, 0.5], [5.0, 0.0], [5.0, 0.5]]
     assert held(sf.Box({"g": sf.Categorical(["a", "b"])}), ["b", Exits(), [Exits()]]) == [[1.0], [0.0], [0.0]]
     assert capfd.readouterr().out == ""
+
+
+TUPLES = """
+import numpy as np
+import sfumato as sf
+from sfumato.local.records import read_records
+deep = ()
+for _ in range(400_000):
+    deep = (deep,)
+single = np.empty((), dtype=[("deep", object)])
+single["deep"] = deep
+box = sf.Box({"sex": sf.Categorical(["f", "m"]), "code": sf.Categorical([1, 2])})
+rows = [["m", 2], [deep, 1], [single[()], 1], ["f", deep], [None, deep]]
+table = {"sex": ["m", deep], "code": [2, deep]}
+print(read_records(box, rows).tolist(), read_records(box, table).tolist())
+"""
+
+
+def test_tuples_in_tuples_are_no_category_and_never_hashed():
+    """Python has no guard there: a record would end the process of all."""
+    done = subprocess.run([sys.executable, "-c", TUPLES], capture_output=True, text=True, check=False)
+    rows = "[[1.0, 1.0], [nan, 0.0], [nan, 0.0], [0.0, nan], [nan, nan]]"
+    assert (done.returncode, done.stdout) == (0, f"{rows} [[1.0, 1.0], [nan, nan]]\n")
+
+
+class Text(str):
+    pass
+
+
+def test_categories_of_other_types_are_looked_up():
+    box = sf.Box({"sex": sf.Categorical(["f", "m"]), "code": sf.Categorical([1, 2.5])})
+    rows = [[Text("m"), Fraction(5, 2)], [np.str_("m"), decimal.Decimal("2.5")], ["m", np.float32(2.5)]]
+    assert read_records(box, rows).tolist() == [[1.0, 1.0]] * 3
+
+
+@numbers.Real.register
+class LoudNumber:
+    """It is made when a row is read, and prints when it ends."""
+
+    def __float__(self):
+        return 5.0
+
+    def __del__(self):
+        print("secret")
+        print("secret", file=sys.stderr)
+
+
+class RowOfLoud:
+    def __iter__(self):
+        yield LoudNumber()
+
+
+class MappingOfLoud(dict):
+    def __getitem__(self, name):
+        return LoudNumber()
+
+
+def test_values_that_a_row_makes_end_where_nothing_shows(capsys):
+    box = sf.Box({"age": (0, 110)})
+    assert read_records(box, [RowOfLoud(), MappingOfLoud(age=1)]).tolist() == [[5.0], [5.0]]
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_row_that_is_too_short_has_no_values():
