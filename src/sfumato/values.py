@@ -40,6 +40,7 @@ _OF_POLARS = {"Boolean", "Binary", "Object", "Null"}  # and numbers: what polars
 TEXTS_OF_POLARS = {"String", "Categorical", "Enum"}
 
 _NUMBERS = (Complex, Decimal, np.generic, np.ndarray)  # all real numbers of Python's are complex
+_TIMES = (np.datetime64, np.timedelta64)  # numpy calls a duration a whole number
 _NO_NUMBERS = frozenset(map(id, (NoneType, str, bytes)))  # whatever a class that is derived from those says of them
 
 _ELSEWHERE = ("dask", "dask_expr", "pyspark")
@@ -193,7 +194,7 @@ def _real(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value[()] if value.ndim == 0 else None
     if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
-        value = None if isinstance(value, np.timedelta64) else value.item()  # numpy calls a duration a whole number
+        value = None if isinstance(value, _TIMES) else value.item()  # numpy makes whole numbers of some
     if isinstance(value, Complex) and not isinstance(value, Real):
         value = value.real if value.imag == 0 else None
     return value if isinstance(value, Real | Decimal) else None

@@ -604,6 +604,9 @@ HOLES: dict[str, tuple[Hole, list, str]] = {
     "Arrow finds a type for the objects of a table that an account is bound to": (
         lambda: mock.patch.object(contents, "as_frame", lambda data: frames.as_frame(pa.table(data))),
         named("data of an account"), "pandas"),
+    "pandas finds a type for an array of objects": (
+        lambda: mock.patch.object(columns, "_as_series", lambda data, _: pd.Series(data)),
+        named("proportions", "mean of dates"), "dict"),
     "responses in the middle of a range are left out": (_targets_packed, named("ridge", "PrivateRidge"), "array"),
     "a value beyond a sparse array is another record's": (
         _beyond_the_matrix, named("a caller's statistic of numbers", "mean"), "sparse"),

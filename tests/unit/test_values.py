@@ -66,7 +66,9 @@ def test_numbers_of_any_type_are_numbers(value, expected):
     "value",
     [
         None, "1", "\ud800", b"1", 1j, math.nan, Decimal("NaN"), Decimal("sNaN"), [1], (1,), {}, np.array([1]),
-        object(), np.datetime64("2020"), np.timedelta64(1, "s"), np.ma.masked, pd.NA, pd.NaT,
+        object(), np.ma.masked, pd.NA, pd.NaT, np.array(np.datetime64("2020", "ns")),
+        *(np.datetime64(1, unit) for unit in ("Y", "D", "s", "us", "ns", "as")),
+        np.timedelta64(1, "s"), np.timedelta64(1, "ns"),
         datetime.date(2020, 1, 1), Evil(1),
     ],
     ids=lambda value: type(value).__name__,

@@ -58,10 +58,20 @@ def tabular(data: Any) -> Any:
             return pa.Table.from_batches([data])
         return pa.chunked_array([data]) if isinstance(data, pa.Array) else data
     if library == "pandas" and hasattr(type(data), "dtype") and not hasattr(type(data), "iloc"):  # an array or an index
-        data = sys.modules[library].Series(data)
+        data = _as_series(data, sys.modules[library])
     if hasattr(type(data), "set_axis") and hasattr(type(data), "iloc"):  # the object itself would look among labels
         return data.set_axis(range(len(data)), axis=0)
     return data
+
+
+def _as_series(data: Any, pandas: Any) -> Any:
+    """An array or an index of pandas' as a series of its type; among objects pandas would look for another."""
+    if type(data) is not pandas.arrays.NumpyExtensionArray:
+        return pandas.Series(data, dtype=data.dtype)
+    values = data.to_numpy()
+    if values.dtype.kind == "U":
+        values = letters(values)
+    return pandas.Series(values, dtype=object if values.dtype.kind in "OU" else None)
 
 
 def check_kind(series: Any, kind: Column) -> None:
@@ -295,7 +305,7 @@ def array_coded(values: NDArray[Any], hidden: Any = False) -> Coded:
     """The same of an array of numbers; what is masked is missing, whatever number the mask hides."""
     with np.errstate(all="ignore"):
         distinct, places = np.unique(values, return_inverse=True)
-    return [*map(_key, distinct if values.dtype.kind == "M" else distinct.tolist()), None], np.where(
+    return [*map(_key, distinct if values.dtype.kind in "mM" else distinct.tolist()), None], np.where(
         hidden, len(distinct), places
     )
 

@@ -237,7 +237,7 @@ class FramePart:
     """A frame of pandas' that is one partition of a larger one.
 
     Its types need not be those of the whole: one missing value makes doubles of whole numbers, one text objects of
-    doubles. So where a type does not fit, each value is read by itself.
+    doubles. So where a type does not fit, each value is read by itself, as it would be among objects.
     """
 
     frame: Any
@@ -263,7 +263,10 @@ class FramePart:
         try:
             check_kind(frame[name], kind)
         except SchemaError:
-            return ValuesTable(name, column(frame[name].to_native()).astype(object), {})
+            values = column(frame[name].to_native())
+            if values.dtype.kind in "mM":  # of nanoseconds numpy would make whole numbers: among objects they are none
+                values = np.full(len(values), None)
+            return ValuesTable(name, values.astype(object), {})
         return FrameTable(frame.select(name), {})
 
 

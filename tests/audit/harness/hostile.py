@@ -454,7 +454,7 @@ PANDAS = (
     numeric_kind("double[pyarrow]", or_none(DOUBLES), _of_arrow(_by_name["double"])),
     numeric_kind("decimal[pyarrow]", or_none(DECIMALS), _of_arrow(_by_name["decimal"]), _decimal),
     text_kind("object", ANYTHING, _objects),
-    text_kind("object", or_none(UNICODE), _objects),
+    text_kind("object", or_none(PYTHON_TEXT), _objects),
     text_kind("string", or_none(PYTHON_TEXT), _series("string[python]")),
     text_kind("string[pyarrow]", or_none(UNICODE), _series("string[pyarrow]")),
     text_kind("arrow text", or_none(RAW), _of_arrow(_by_name["string"]), str.encode),

@@ -271,7 +271,12 @@ def columns_dict(rng: Random, wanted: Wanted) -> Container:
     """Columns of several libraries side by side."""
     columns = wanted.named(rng)
     kinds = [_chosen_kinds(rng, [name], rng.choice([VALUES, VALUES, ARROW, PANDAS, POLARS]))[0] for name in columns]
-    return Frame("dict", columns, tuple(kinds), dict)
+    return Frame("dict", columns, tuple(kinds), dict if rng.random() < 0.7 else _bare)
+
+
+def _bare(cells: dict[str, Any]) -> dict[str, Any]:
+    """Columns of pandas' as the arrays that their series have."""
+    return {name: column.array if isinstance(column, pd.Series) else column for name, column in cells.items()}
 
 
 def one_series(rng: Random, wanted: Wanted) -> Container:

@@ -115,6 +115,7 @@ HELD = {
     "a frame": lambda values: pd.DataFrame({"a": pd.Series(_objects(values), dtype=object)}),
     "a dict": lambda values: {"a": list(values)},
     "an array": _objects,
+    "an array of pandas'": lambda values: {"a": pd.arrays.NumpyExtensionArray(_objects(values))},
 }
 
 
@@ -180,3 +181,7 @@ def test_an_array_of_moments():
     moments = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[us]")
     assert len({fingerprint(one, SALT) for one in (moments, moments[1:], moments[:0], moments.view(np.int64))}) == 4
     assert fingerprint(moments, SALT) == fingerprint(moments.astype("datetime64[s]"), SALT)
+    spans = np.array([1, 2, "NaT"], dtype="timedelta64[us]")
+    assert fingerprint(spans, SALT) == fingerprint(spans.astype("timedelta64[ns]"), SALT)
+    assert fingerprint(spans, SALT) == fingerprint(pd.DataFrame({"0": spans}), SALT)
+    assert fingerprint(spans, SALT) != fingerprint(spans.view(np.int64), SALT)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.engines.columns import tabular
 from sfumato.engines.tables import open_table
 from sfumato.errors import SchemaError
 
@@ -62,6 +63,35 @@ def test_one_value_of_a_list_changes_no_other():
             changed = {**usual, name: [usual[name][0], hostile, usual[name][2]]}
             kept = [[column[0], column[2]] for column in read(changed, THREE)]
             assert kept == [[column[0], column[2]] for column in read(usual, THREE)]
+
+
+ARRAYS = {
+    "text": ["a", "b"], "no UTF-8": ["a", "\ud800"], "moments": [pd.Timestamp("2024-03-01")] * 2, "numbers": [1, 2],
+    "durations": [pd.Timedelta(1)] * 2, "periods": [pd.Period("2024", "D")] * 2,
+    "attoseconds": [np.datetime64(1, "as")] * 2,
+    "nothing": [None, pd.NaT],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ARRAYS.values(), ids=ARRAYS)
+@pytest.mark.parametrize("form", [pd.arrays.NumpyExtensionArray, lambda given: pd.Index(given, dtype=object)])
+def test_pandas_finds_no_type_for_objects(form, values):
+    given = np.empty(2, dtype=object)
+    given[:] = values
+    series = tabular(form(given))
+    assert series.dtype == object
+    assert all(found is value for found, value in zip(series.array, values, strict=True))
+    assert read({"x": [1, 2], "g": form(given), "d": form(given)}, THREE)
+
+
+def test_arrays_of_pandas_are_what_their_type_says():
+    letters = np.array(["a", "b"])
+    letters.view(np.uint32)[1] = 0x110000  # no letter
+    assert read({"g": pd.arrays.NumpyExtensionArray(letters)}, sf.Box({"g": THREE.columns[1]})) == [["a", "\ufffd"]]
+    days = pd.arrays.NumpyExtensionArray(np.array(["2024-03-01", "NaT"], dtype="M8[D]"))
+    np.testing.assert_array_equal(read({"d": days}, sf.Box({"d": THREE.columns[2]})), [[19783.0, np.nan]])
+    for numbers in (pd.array([1, None], dtype="Int64"), pd.arrays.NumpyExtensionArray(np.array([1.0, np.nan]))):
+        np.testing.assert_array_equal(read({"x": numbers}), [[1.0, np.nan]])
 
 
 def test_persons():

@@ -15,7 +15,7 @@ from contracts.folding import passes_of, table
 from opening import numbers_of, wide
 from sfumato.engines import workers
 from sfumato.engines.clusters import attempt
-from sfumato.engines.shuffle import _as_bytes, _from_bytes, bundle, chosen, chosen_batches, split, split_batches
+from sfumato.engines.shuffle import _as_bytes, _from_bytes, bundle, chosen, chosen_batches, split, split_batches, stored
 from sfumato.engines.totals import Totals
 from sfumato.engines.workers import (
     SENTENCES,
@@ -119,6 +119,39 @@ def test_nothing_is_warned_of(recwarn):
 
 def test_a_partition_without_its_columns_is_a_sentence():
     assert fold(FramePart(table()[["b"]], KINDS), passes_of("density")[0]).trouble == 1
+
+
+INFERRED = {
+    "moments": pd.to_datetime([3, 5], unit="ns"), "moments in seconds": pd.to_datetime([3, 5], unit="s").as_unit("s"),
+    "zoned moments": pd.to_datetime([3, 5], unit="ns", utc=True), "durations": pd.to_timedelta([3, 5], unit="ns"),
+    "durations in seconds": pd.to_timedelta([3, 5], unit="s").as_unit("s"),
+    "periods": pd.period_range("1973", periods=2, freq="Y"),
+    "categories of moments": pd.Categorical(pd.to_datetime([3, 5], unit="ns")),
+    "text": pd.Index(["3", "a"], dtype="string"),
+    "Arrow's durations": pd.array([pd.Timedelta(3, "ns")] * 2, dtype="duration[ns][pyarrow]"),
+    "complex": pd.Index([3 + 0j, 5j]), "truth": pd.Index([True, False]), "numbers": pd.Index([3, 5]),
+}  # fmt: skip
+HELD = {
+    "number": sf.Box({"a": (0, 10)}),
+    "code": sf.Box({"a": sf.Categorical([1, 3])}),
+    "text": sf.Box({"a": sf.Categorical(["a", "b"])}),
+    "date": sf.Box({"a": ("1969-01-01", "2025-01-01")}),
+}
+
+
+@pytest.mark.parametrize("box", HELD.values(), ids=HELD)
+@pytest.mark.parametrize("values", INFERRED.values(), ids=INFERRED)
+def test_no_record_decides_how_the_others_of_a_partition_are_read(values, box):
+    """What pandas made of all its values together is read as each of them is among objects."""
+    kinds = dict(zip(box.names, box.columns, strict=True))
+    alone = pd.Series(values, name="a")
+
+    def read(frame):
+        (found,) = next(FramePart(frame, kinds).table().batches(box, 9))
+        return stored(found, box.columns[0])[:2]
+
+    mixed = pd.DataFrame({"a": pd.Series([*alone, object()], dtype=object)})
+    np.testing.assert_array_equal(read(alone.to_frame()), read(mixed))
 
 
 def test_a_file_that_changed_is_a_sentence(tmp_path):
