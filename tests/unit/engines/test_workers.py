@@ -87,12 +87,12 @@ OTHERS = "sfumato 9.9.9 on Python 3.99"
 def test_who_asks_workers_of_other_versions_hears_both(name, unit, monkeypatch):
     from contracts.far import dask_frame
 
+    one, engine = passes_of(name)[0], sf.engines.Dask()  # first: its module takes the versions as it finds them
     monkeypatch.setattr("sfumato.engines.workers.VERSIONS", OTHERS)
-    one = passes_of(name)[0]
-    records = sf.engines.Dask().open(dask_frame(table(), 3), one.box, unit, [])
+    records = engine.open(dask_frame(table(), 3), one.box, unit, [])
     wanted = rf"a worker has other versions than this process \({OTHERS}\): nothing was .* Install {VERSIONS} there"
     with pytest.raises(EngineError, match=wanted):
-        sf.engines.Dask().fold(records, one)
+        engine.fold(records, one)
 
 
 def test_another_python_of_sparks_is_told_too():
